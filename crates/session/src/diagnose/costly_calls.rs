@@ -44,7 +44,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     };
     let finding = Finding::of(severity, short, long)
         .with([Some(calls), reply, longest(now, Some(&costly.name)), now.pings.slowed()], &next);
-    Some(Finding { explains: costly.share, ..finding })
+    Some(Finding { subject: costly.name.clone(), explains: costly.share, ..finding })
 }
 
 /// Returns whether the sum of a command's calls decides about it. For commands with longer calls, the slow

@@ -51,11 +51,11 @@ impl Episodes {
     /// Adds the findings that are active at `t_s`, in seconds of the session.
     pub(super) fn push(&mut self, t_s: f64, now: &[Finding]) {
         for episode in &mut self.kept {
-            episode.stands &= now.iter().any(|finding| finding.rule == episode.finding.rule);
+            episode.stands &= now.iter().any(|finding| finding.is_like(&episode.finding));
         }
         for finding in now {
             let has_room = self.kept.len() < MOST;
-            let same = self.kept.iter_mut().rev().find(|episode| episode.finding.rule == finding.rule);
+            let same = self.kept.iter_mut().rev().find(|episode| episode.finding.is_like(finding));
             match same.filter(|episode| episode.stands || t_s - episode.until_s <= SAME_S) {
                 Some(episode) => episode.continues(t_s, finding),
                 None if has_room => self.kept.push(Episode {
@@ -124,5 +124,20 @@ mod tests {
             ]
         );
         assert_eq!(episodes.iter().last().unwrap().finding.severity, Severity::Problem);
+    }
+
+    #[test]
+    fn findings_of_a_rule_about_different_things_are_different_episodes() {
+        let mut episodes = Episodes::default();
+        let about = |subject: &str, since_s| {
+            let subject = subject.to_owned();
+            Finding { subject, ..finding("slow command", Severity::Warning, since_s) }
+        };
+        for now in [about("KEYS", 1.0), about("SORT", 5.0)] {
+            episodes.push(now.since_s, std::slice::from_ref(&now));
+        }
+        let each: Vec<_> =
+            episodes.iter().map(|episode| (episode.finding.subject.as_str(), episode.stands)).collect();
+        assert_eq!(each, [("KEYS", false), ("SORT", true)]);
     }
 }

@@ -24,6 +24,10 @@ redyno_engine::named_values! {
 pub struct Finding {
     /// The name of the rule, such as `client limit`.
     pub rule: &'static str,
+    /// What the finding is about, if a rule has findings about several things: the name of a command. Otherwise, it is
+    /// empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub subject: String,
     /// The severity of the finding.
     pub severity: Severity,
     /// Whether redyno or its machine is the cause. The figures then do not describe the server.
@@ -74,6 +78,11 @@ impl Finding {
     /// name.
     pub(super) fn of(severity: Severity, short: impl Into<String>, long: impl Into<String>) -> Self {
         Self { severity, ..Self::new("", short, long) }
+    }
+
+    /// Returns whether both findings are of the same rule and about the same thing.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        (self.rule, &self.subject) == (other.rule, &other.subject)
     }
 
     /// Sets the advice, and the evidence that is known.

@@ -96,13 +96,13 @@ pub struct Findings {
 struct RuleState {
     rule: Box<dyn Rule>,
     stands: Option<Finding>,
-    /// Whether a line has reported the finding.
-    is_reported: bool,
+    /// The subjects that lines have reported since the finding began.
+    reported: Vec<String>,
 }
 
 impl Default for Findings {
     fn default() -> Self {
-        let watch = |rule| RuleState { rule, stands: None, is_reported: false };
+        let watch = |rule| RuleState { rule, stands: None, reported: Vec::new() };
         Self {
             now: RecentState::default(),
             watches: rules().into_iter().map(watch).collect(),
@@ -163,7 +163,9 @@ impl RuleState {
                 let found_s = record.t_s().unwrap_or_default();
                 let begun_s = Some(finding.since_s).filter(|s| *s > 0.0).unwrap_or(found_s);
                 let is_same = |stood: &Finding| {
-                    is_more(stood) == is_more(&finding) && (!finding.is_news || stood.long == finding.long)
+                    is_more(stood) == is_more(&finding)
+                        && stood.is_like(&finding)
+                        && (!finding.is_news || stood.long == finding.long)
                 };
                 let same = stood.filter(is_same);
                 let since_s = same.map_or(begun_s, |stood| stood.since_s);
@@ -176,14 +178,15 @@ impl RuleState {
     /// without symptoms of a known cause.
     fn report(&mut self, now: &[Finding]) -> Option<String> {
         let name = self.rule.name();
-        let stands = self.stands.as_ref().is_some_and(is_more);
-        if stands && !self.is_reported {
+        if let Some(stands) = self.stands.as_ref().filter(|stands| is_more(stands)) {
+            if self.reported.contains(&stands.subject) {
+                return None;
+            }
             let found = now.iter().find(|finding| finding.rule == name)?;
-            self.is_reported = true;
+            self.reported.push(stands.subject.clone());
             return Some(found.line());
         }
-        let ends = !stands && self.is_reported;
-        self.is_reported &= stands;
+        let ends = !std::mem::take(&mut self.reported).is_empty();
         let over = self.rule.over().filter(|_| ends)?;
         Some(format!("{name}: {over}"))
     }
@@ -302,21 +305,11 @@ pub(super) mod tests {
             all.into_iter().find(|finding| finding.rule == Overload.name()).unwrap().next
         };
         assert_eq!(advice(stall), "solve the finding \"stall\" first");
-        assert_eq!(advice(other(SlowNode::NAME)), "solve the finding \"slow node\" first");
-        assert_eq!(advice(other("settings")), "give more clients");
-    }
         let silent = Finding { severity: Severity::Problem, explains: 1.0, ..other("stall") };
         let ours = Finding { is_ours: true, ..other("client limit") };
         let beside = explained(vec![ours, silent, overload.clone()]);
         assert_eq!(beside.last().unwrap().next, "solve the finding \"stall\" first", "{beside:?}");
-
-    #[test]
-    fn segments_with_the_same_finding_are_reported_together() {
-        let mut timeline = Timeline::default();
-        let records = [(1, 0.5), (2, 0.97)].map(|(segment, cpu)| overloaded(segment, cpu));
-        records.iter().flatten().for_each(|record| timeline.push(record));
-        let found: Vec<_> =
-            of_session(&timeline).into_iter().map(|(finding, numbers)| (finding.rule, numbers)).collect();
-        assert_eq!(found, [("overload", "1, 2".to_owned()), ("client limit", "2".to_owned())]);
+        assert_eq!(advice(other(SlowNode::NAME)), "solve the finding \"slow node\" first");
+        assert_eq!(advice(other("settings")), "give more clients");
     }
 }

@@ -5,6 +5,8 @@
 //!  commandstats:  KEYS  4 calls, 880 ms in 5 s                     the share of the main thread's time
 //! ```
 
+use std::cmp::Reverse;
+
 use super::{
     Finding, Severity, callers, costly_calls,
     now::{CommandUse, RecentState},
@@ -26,14 +28,26 @@ const LARGE_SHARE: f64 = 0.30;
 /// If the server waits for a core for less than this share of the time, the wait is ignored: every thread that wakes up
 /// waits briefly.
 const WAITS: f64 = 0.05;
+/// The largest number of further slow commands in the evidence.
+const MOST_OTHERS: usize = 2;
 
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
-    let (name, calls) = of_slow_log(now).into_iter().max_by_key(|(_, calls)| calls.us)?;
+    let mut logged: Vec<_> = of_slow_log(now).into_iter().collect();
+    logged.sort_by_key(|(_, calls)| Reverse(calls.us));
+    let commands = now.commands();
+    let mut found = logged.iter().filter_map(|(name, calls)| of_command(now, name, calls, &commands));
+    let first = found.next()?;
+    let others = found.filter_map(|other| other.evidence.into_iter().next()).take(MOST_OTHERS);
+    let evidence = first.evidence.into_iter().chain(others).collect();
+    Some(Finding { evidence, ..first })
+}
+
+/// Returns the finding about the slow calls of one command, if any.
+fn of_command(now: &RecentState, name: &str, calls: &Calls, commands: &[CommandUse]) -> Option<Finding> {
     // A call that waits for a core seems slow, but is not.
     let at_work = 1.0 - Some(now.run_delay()).filter(|share| *share >= WAITS).unwrap_or_default();
-    let commands = now.commands();
-    let known = commands.iter().find(|command| command.name.split(' ').next() == Some(&name));
+    let known = commands.iter().find(|command| command.name.split(' ').next() == Some(name));
     let logged = calls.us as f64 / (WINDOW_S * 1e6);
     // If the calls of a command are mostly fast, only the share of its slow calls counts.
     let share = known.filter(|known| known.mean_us >= SLOW_US).map_or(logged, |known| known.share) * at_work;
@@ -45,8 +59,8 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     is_slow.then(|| {
         let is_long = longest_us >= LONG_US || share >= LARGE_SHARE;
         let severity = if is_long { Severity::Problem } else { Severity::Warning };
-        let caller = caller(now, &calls, &name).map_or_else(String::new, |by| format!(", called by {by}"));
-        finding(&calls, severity, (&name, &caller), share, (known, at_least(now)))
+        let caller = caller(now, calls, name).map_or_else(String::new, |by| format!(", called by {by}"));
+        finding(calls, severity, (name, &caller), share, (known, at_least(now)))
     })
 }
 
@@ -91,7 +105,7 @@ fn finding(
         n => format!("slow log: {at_least}{n} × {}, at most {longest}", calls.whole),
     };
     let finding = Finding::of(severity, takes.clone(), takes + caller);
-    Finding { explains: share, ..finding.with([Some(entries), mean], advice(name)) }
+    Finding { subject: name.to_owned(), explains: share, ..finding.with([Some(entries), mean], advice(name)) }
 }
 
 #[cfg(test)]
@@ -133,6 +147,29 @@ mod tests {
         });
         assert_eq!(found.evidence[0], "slow log: at least 32 × DEBUG SLEEP, at most 50.0 ms");
         assert!(!found.next.contains("fewer keys"), "DEBUG has no keys: {}", found.next);
+    }
+
+    #[test]
+    fn each_of_two_slow_commands_is_named_and_neither_replaces_the_other() {
+        let both = found(4, |second| second.events = vec![slow(230_000, "KEYS *"), slow(120_000, "SORT a")]);
+        assert_eq!((both.len(), both[0].subject.as_str()), (1, "KEYS"));
+        assert!(both[0].evidence[1].starts_with("slow log: 4 × SORT a"), "{:?}", both[0].evidence);
+        // The command with the most time is fast, and the other is slow.
+        let rare = first(4, |second| {
+            second.events = vec![slow(9_000, "GET a"); 30];
+            second.events.push(slow(150_000, "KEYS *"));
+        });
+        assert_eq!(rare.subject, "KEYS");
+        let mut findings = crate::diagnose::Findings::default();
+        let records = crate::diagnose::fixture::seconds(30, |second| match second.n {
+            2 => second.events = vec![slow(230_000, "KEYS *")],
+            18 => second.events = vec![slow(330_000, "SORT a")],
+            _ => {}
+        });
+        let lines: Vec<_> = records.iter().flat_map(|record| findings.push(record)).collect();
+        let names: Vec<_> =
+            findings.episodes.iter().map(|episode| episode.finding.subject.as_str()).collect();
+        assert_eq!(names, ["KEYS", "SORT"], "{lines:?}");
     }
 
     #[test]
