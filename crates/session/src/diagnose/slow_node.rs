@@ -101,11 +101,12 @@ impl SlowNode {
     pub(super) const NAME: &'static str = "slow node";
 
     fn judge_all(&self, now: &RecentState, stands: bool) -> Option<Finding> {
-        let is_cluster = now.status().is_some_and(|status| status.mode == "cluster");
         let mut load: BTreeMap<u16, Vec<MedianOfRequests>> = BTreeMap::new();
         let intervals = self.load.since(now.t_s - WINDOW_S);
         intervals.flatten().for_each(|(node, one)| load.entry(*node).or_default().push(*one));
         let load = middles(load);
+        // The first node reports no mode while it is slow.
+        let is_cluster = !load.is_empty() || now.status().is_some_and(|status| status.mode == "cluster");
         let pings = self.pings.iter().filter(|_| is_cluster);
         // With many nodes, each node gets only five PINGs a second.
         let of_node = |own: &RecentValues<u64>| middle(own.since(now.t_s - WINDOW_S).copied().collect());
