@@ -3,7 +3,10 @@
 use std::cmp::Reverse;
 
 use super::{Model, Tone, View};
-use crate::diagnose::{Finding, Severity, TimeSpent, of_segment};
+use crate::{
+    diagnose::{Finding, Severity, TimeSpent, of_segment_in},
+    session::timeline::SegmentTotal,
+};
 
 impl Model {
     /// Returns the findings of the node shown, the most important first. A live view has the present
@@ -15,7 +18,10 @@ impl Model {
         match shown.segment() {
             _ if self.is_live() => moment,
             Some(whole) if whole.start.knobs.load => {
-                of_segment(&whole.start, &whole.total, self.track().timeline.session())
+                let found = of_segment_in(&self.track().timeline, whole).into_iter();
+                found
+                    .map(|finding| Finding { since_s: self.since_s(finding.rule, whole), ..finding })
+                    .collect()
             }
             _ => {
                 moment.retain(|finding| finding.severity > Severity::Note);
@@ -23,6 +29,19 @@ impl Model {
                 moment
             }
         }
+    }
+
+    /// Returns the start of the rule's first finding in the segment; if it has none, the start of the segment.
+    fn since_s(&self, rule: &str, segment: &SegmentTotal) -> f64 {
+        let ended_s = segment.ended_s.unwrap_or(self.timeline().now_s);
+        let node = self.watched.nodes.get(self.node);
+        let first = node.and_then(|node| {
+            node.findings.episodes.iter().find(|episode| {
+                let is_within = episode.since_s <= ended_s && episode.until_s >= segment.start.t_s;
+                episode.finding.rule == rule && is_within
+            })
+        });
+        first.map_or(segment.start.t_s, |first| first.since_s.max(segment.start.t_s))
     }
 
     /// Returns the findings of a node at the moment shown.
@@ -70,5 +89,36 @@ impl Model {
             let present: Vec<_> = self.findings().into_iter().map(|finding| finding.rule).collect();
             self.folded.retain(|rule| present.contains(rule));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        app::{Delivery, Msg, Playback, update},
+        knobs::Knobs,
+        session::{Interval, Record, Segment, TimelineOptions},
+        workload::preset,
+    };
+
+    #[test]
+    fn a_finding_of_a_recorded_segment_begins_when_the_rule_found_it() {
+        let mut model = Model::replaying(Playback::new("a.rdyn".to_owned()), TimelineOptions::default());
+        let knobs = Knobs { load: true, workload: preset("get").unwrap(), ..Knobs::default() };
+        let second = |n: u32| {
+            let misses = if n > 20 { 1000 } else { 0 };
+            let of = Interval { t_s: n.into(), length_s: 1.0, segment: 1, ..Interval::default() };
+            Record::Interval(Box::new(Interval { ops: 1000, hits: 1000 - misses, misses, ..of }))
+        };
+        let records = [Record::Segment(Segment::new(0.0, 1, knobs))].into_iter().chain((1..=40).map(second));
+        for record in records {
+            drop(update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record)))));
+        }
+        let found = model.findings();
+        assert_eq!((found.len(), found[0].rule), (1, "hit rate"));
+        assert!((21.0..25.0).contains(&found[0].since_s), "since {} s", found[0].since_s);
     }
 }
