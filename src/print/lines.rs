@@ -25,6 +25,7 @@ use crate::{
         Event, Interval, PrefillProgress, Record, ServerIdentity, SessionStart, Sink, Span, Timeline,
         figures::Row,
     },
+    units,
 };
 
 /// The number of lines between two headings.
@@ -90,8 +91,10 @@ pub fn server_line(target: &ServerIdentity) -> String {
 fn drain_line(drain: &Interval) -> Option<String> {
     let Interval { t_s, length_s, segment, ops, .. } = *drain;
     let errors: u64 = drain.errors.values().sum();
-    let failed = if errors > 0 { format!(" and {errors} requests failed") } else { String::new() };
-    let came = format!("{ops} replies came{failed} after the end of segment {segment}");
+    let failed = units::count_with_noun(errors, "request");
+    let failed = if errors > 0 { format!(" and {failed} failed") } else { String::new() };
+    let replies = if ops == 1 { "reply" } else { "replies" };
+    let came = format!("{ops} {replies} came{failed} after the end of segment {segment}");
     (ops + errors > 0).then(|| format!("{t_s:6.1} s  drain: {came}, the last one after {length_s:.2} s"))
 }
 

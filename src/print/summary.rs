@@ -206,11 +206,12 @@ fn hits(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let reads = sum.hits + sum.misses;
     if reads > 0 && is_one_setting {
         let share = sum.hits as f64 / reads as f64;
-        line(text, "hits", &format!("{} of {reads} lookups", units::percent(share)));
+        let lookups = units::count_with_noun(reads, "lookup");
+        line(text, "hits", &format!("{} of {lookups}", units::percent(share)));
     }
     if sum.conflicts > 0 && is_one_setting {
-        let conflicts =
-            format!("{} times another client had stored the key between the read and the cas", sum.conflicts);
+        let times = units::count_with_noun(sum.conflicts, "time");
+        let conflicts = format!("{times} another client had stored the key between the read and the cas");
         line(text, "conflicts", &conflicts);
     }
 }
@@ -236,7 +237,8 @@ fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let row = Row::of_summary(sum);
     let pace = figures::OPENED_PER_S.value(&row).filter(|_| is_one_setting);
     let pace = pace.map_or_else(String::new, |pace| format!(", {}", units::rate(pace)));
-    line(text, "opened", &format!("{} connections{pace}", sum.opening.greeting.count()));
+    let connections = units::count_with_noun(sum.opening.greeting.count(), "connection");
+    line(text, "opened", &format!("{connections}{pace}"));
     let stages = sum.opening.stages().into_iter().filter(|(_, took)| is_one_setting && !took.is_empty());
     for (name, took) in stages {
         line(text, name, &Level::line(|level| level.of(took)));

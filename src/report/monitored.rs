@@ -29,7 +29,7 @@ fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -
 
 /// Returns the severity, the start and the length of a finding, and its text.
 pub(crate) fn finding(timeline: &Timeline, episode: &Episode) -> [String; 4] {
-    let lasted = units::elapsed(((episode.until_s - episode.since_s) * 1e9) as u64);
+    let lasted = lasted(episode.until_s - episode.since_s);
     let times = if episode.times > 1 { format!(", {} times", episode.times) } else { String::new() };
     [
         episode.finding.severity.name().to_owned(),
@@ -37,6 +37,15 @@ pub(crate) fn finding(timeline: &Timeline, episode: &Episode) -> [String; 4] {
         format!("{lasted}{times}"),
         episode.finding.line(),
     ]
+}
+
+/// Returns how long something lasted, as a clock shows it; below a second as a latency (`250 ms`).
+pub(crate) fn lasted(s: f64) -> String {
+    match (s * 1e9) as u64 {
+        0 => "less than 1 s".to_owned(),
+        ns @ 1..1_000_000_000 => units::latency(ns),
+        ns => units::elapsed(ns),
+    }
 }
 
 /// Returns the findings of the session, the worst first. Without findings, the table of a session without

@@ -34,7 +34,7 @@ use crate::{
     protocol::GreetingCommand,
     session::{Interval, StandaloneLoad},
     signals::{Signal, listen},
-    untrusted,
+    units, untrusted,
     workload::KeyNames,
 };
 
@@ -206,7 +206,7 @@ impl Memtier {
             writeln!(self.err, "Saving JSON output file: {name}\nJson file closed.")?;
         }
         for (kind, n) in &together.errors {
-            writeln!(self.err, "{n} requests failed: {kind}")?;
+            writeln!(self.err, "{} failed: {kind}", units::count_with_noun(*n, "request"))?;
         }
         Ok(())
     }

@@ -23,11 +23,12 @@ pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) -> bool {
     let counts = [(got.lost, "lost"), (got.late, "late")].into_iter().filter(|(n, _)| *n > 0);
     let is_short = got.receivers < got.ordered;
     let ink = if is_short { Ink::Warn } else { Ink::Faint };
-    let of = if is_short { format!(" of {}", got.ordered) } else { String::new() };
+    let all = units::count_with_noun(got.ordered.max(got.receivers).into(), "receiver");
+    let of = if is_short { format!("{} of ", got.receivers) } else { String::new() };
     let mut parts = vec![(format!(" {name}"), Ink::Level(Level::P50))];
     parts.extend(levels.map(|(name, ns)| (format!("  {name} {}", figure(ns)), Ink::Text)));
     parts.extend(counts.map(|(n, what)| (format!("  {} {what}", units::count(n as f64)), Ink::Warn)));
-    parts.push((format!("  {}{of} receivers, this segment", got.receivers), ink));
+    parts.push((format!("  {of}{all}, this segment"), ink));
     paint.parts(area, &parts);
     true
 }

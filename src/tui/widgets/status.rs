@@ -198,8 +198,8 @@ fn outage(model: &Model) -> Option<String> {
 fn prefill(model: &Model) -> Option<String> {
     let current = model.timeline().segments.current()?;
     let progress = PrefillProgress::of(&current.start, &current.total)?;
-    let errors: u64 = current.total.errors.values().sum();
-    let errors = if errors > 0 { format!(", {errors} errors") } else { String::new() };
+    let n: u64 = current.total.errors.values().sum();
+    let errors = if n > 0 { format!(", {}", units::count_with_noun(n, "error")) } else { String::new() };
     if !model.in_force().load {
         return Some(format!("prefill, paused: {progress}{errors}"));
     }
@@ -264,7 +264,7 @@ fn result(segment: &SegmentTotal) -> String {
             .unwrap_or_default()
     };
     let errors = total.errors.values().sum::<u64>();
-    let errors = if errors == 0 { "no errors".to_owned() } else { format!("{errors} errors") };
+    let errors = if errors == 0 { "no errors".to_owned() } else { units::count_with_noun(errors, "error") };
     format!(
         "segment {} ({}×{}) did {}{}{}, {errors}",
         segment.start.segment,

@@ -93,12 +93,11 @@ fn lost(parts: &[Interval]) -> Option<Finding> {
     let n: u64 = all().map(|(_, got)| got.lost).sum();
     let most = all().flat_map(|(_, got)| &got.by_receiver).max_by_key(|one| one.lost);
     let most = most.filter(|one| one.lost > 0);
-    let short = format!("{n} messages lost");
-    let long = format!("{} lost", units::count_with_noun(n, "message"));
+    let short = format!("{} lost", units::count_with_noun(n, "message"));
     let evidence = most.map(|one| format!("receiver {} lost {}", one.receiver, one.lost));
     let next = "a receiver that reconnects misses messages; read the first error of a receiver, and see \
                 client-output-buffer-limit";
-    (n > 0).then(|| Finding::new("lost messages", short, long).with([evidence], next))
+    (n > 0).then(|| Finding::new("lost messages", short.clone(), short).with([evidence], next))
 }
 
 /// Returns the finding if a receiver is far slower than the others in all of these intervals.

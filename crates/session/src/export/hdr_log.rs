@@ -23,6 +23,7 @@ use super::{
 use crate::{
     session::{Interval, Record, Sink, Timeline},
     stats::{Latency, percentile_table},
+    units,
 };
 
 /// The interval log of HdrHistogram, in nanoseconds.
@@ -97,7 +98,8 @@ fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
     let text = latency.hdr_text();
     let mut line = format!("{tag}{start_s:.6},{:.6},{max_ms:.6},{text}\n", interval.length_s);
     if latency.over_range() > 0 {
-        line += &format!("#[{} values above 60 s are in no histogram]\n", latency.over_range());
+        let above = units::count_with_noun(latency.over_range(), "value");
+        line += &format!("#[{above} above 60 s in no histogram]\n");
     }
     Some(line)
 }

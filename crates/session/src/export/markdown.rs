@@ -5,7 +5,10 @@ use super::{
     Format, FormatContents,
     sheet::{Sheet, SheetRow, SummarySink},
 };
-use crate::session::figures::{self, Figure};
+use crate::{
+    session::figures::{self, Figure},
+    units,
+};
 
 /// The columns of the table.
 const COLUMNS: [Figure; 9] = [
@@ -34,11 +37,11 @@ fn tables(sheet: &Sheet, _: Option<&str>) -> Vec<String> {
         let target = [session.target.address.as_str(), &session.target.server, &session.target.role];
         let target = target.map(escaped).join(" ");
         format!(
-            "**{}**, {} on {}, {} cores\n\n",
+            "**{}**, {} on {}, {}\n\n",
             target.trim(),
             escaped(&session.tool),
             escaped(&session.started),
-            session.host.cores
+            units::count_with_noun(session.host.cores as u64, "core")
         )
     });
     let mut rows: Vec<_> = sheet.segments().into_iter().map(|line| (named(&line), line)).collect();

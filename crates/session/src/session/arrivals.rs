@@ -178,7 +178,8 @@ impl ReceivedMessages {
         let of = self.ordered.max(self.receivers);
         let connected =
             if of > self.receivers { format!("{} of {of}", self.receivers) } else { of.to_string() };
-        let mut first = format!("{} received by {connected} receivers", self.times.count());
+        let noun = if of == 1 { "receiver" } else { "receivers" };
+        let mut first = format!("{} received by {connected} {noun}", self.times.count());
         let counts = [
             (self.lost, "lost"),
             (self.left, "left in the server"),
@@ -187,7 +188,7 @@ impl ReceivedMessages {
             (self.doubled, "doubled"),
             (self.unclear, "unclear"),
             (self.claimed, "taken over"),
-            (self.reconnects, "connections lost"),
+            (self.reconnects, if self.reconnects == 1 { "connection lost" } else { "connections lost" }),
         ];
         for (n, what) in
             counts.into_iter().filter(|(n, what)| *n > 0 || *what == "lost" && name != "invalidation")
