@@ -6,7 +6,11 @@ use std::{
     net::TcpStream,
 };
 
-use crate::support::{Server, program::run};
+use crate::support::{
+    Server,
+    program::{Outcome, run},
+    wait_for,
+};
 use redyno::session::Record;
 
 const GROUPS: [&str; 5] = ["string", "hash", "list", "set", "zset"];
@@ -216,6 +220,27 @@ fn the_latest_are_read_with_any_number_of_clients_as_soon_as_they_are_answered()
         let share = f64::from(near) / f64::from(reads);
         assert!((0.30..0.42).contains(&share), "{clients} clients: {near} of {reads} reads");
     }
+}
+
+/// Runs a phase of YCSB's core workload with reads, updates and inserts.
+fn core_workload(phase: &str, port: u16, more: &[&str]) -> Outcome {
+    let port = format!("redis.port={port}");
+    let all = ["ycsb", phase, "redis", "-p", &port, "-p", "recordcount=100", "-p", "insertproportion=0.1"];
+    run(&[&all[..], more].concat())
+}
+
+#[test]
+fn a_server_that_stops_ends_the_run_with_its_error_and_a_failure() {
+    let server = Server::redis().start();
+    core_workload("load", server.port(), &[]).expect_code(0);
+    let port = server.port();
+    let running = std::thread::spawn(move || core_workload("run", port, &["-threads", "3"]));
+    wait_for("updates", || (server.calls(&[], "hset") > 150).then_some(()));
+    drop(server);
+    let outcome = running.join().unwrap().expect_code(1);
+    assert!(outcome.out.contains("[UPDATE], Return=OK, "), "{outcome:?}");
+    assert!(outcome.err.contains(&format!("127.0.0.1:{port}: refused: ")), "{outcome:?}");
+    assert!(outcome.err.contains("did not answer all operations: "), "{outcome:?}");
 }
 
 /// The command line that is published for a load, without its server: a load, then reads of all that it wrote.

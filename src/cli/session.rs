@@ -84,7 +84,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
         gate,
         abort,
         has_ycsb: line.session.ycsb_summary,
-        more: None,
+        more: Vec::new(),
     }))
 }
 

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     print::{YcsbStatus, YcsbText},
-    runner::{OtherServers, SessionRun, Shows, UsageError},
+    runner::{OtherServers, SessionRun, Shows, UsageError, YcsbErrors},
     session::{Notice, running::KeyOwner},
     units::LONGEST,
     untrusted,
@@ -93,8 +93,8 @@ impl Arguments for YcsbArgs {
         let mut plan = session_plan(&target, &load, &session)?;
         (plan.is_named, plan.is_page) = (true, true);
         plan.commission.keys = KeyOwner::Users { asks_always: false };
-        plan.company =
-            if is_cluster == Some(true) { OtherServers::Cluster } else { OtherServers::TargetOnly };
+        let is_cluster = is_cluster == Some(true);
+        plan.company = if is_cluster { OtherServers::Cluster } else { OtherServers::TargetOnly };
         plan.check_clients()?;
         plan.check_dialect()?;
         if !ignored.is_empty() {
@@ -109,9 +109,11 @@ impl Arguments for YcsbArgs {
         let file = file.transpose()?;
         let every_s = every.map_or(10.0, |every| every.as_secs_f64());
         let shows = Shows::Text { sink: Box::new(YcsbText::new(form, file)), is_for_people: true };
+        let address = plan.commission.plan.target.address.to_string();
         let mut run = SessionRun::new(plan, shows);
+        run.more.push(Box::new(YcsbErrors::new(address, is_cluster)));
         if has_status {
-            run.more = Some(Box::new(YcsbStatus::new(label, every_s, requests)));
+            run.more.push(Box::new(YcsbStatus::new(label, every_s, requests)));
         }
         Ok(Box::new(run))
     }

@@ -30,7 +30,7 @@ impl SessionRun {
             None => JSON.sink(Rows::default(), None),
         };
         let shows = Shows::Text { sink, is_for_people: page == Some(ReportForm::Text) };
-        Self { more: Some(Box::new(DoctorVerdict::default())), ..Self::new(plan, shows) }
+        Self { more: vec![Box::new(DoctorVerdict::default())], ..Self::new(plan, shows) }
     }
 }
 

@@ -30,6 +30,7 @@ pub mod push;
 mod running;
 mod series;
 mod session;
+mod ycsb;
 
 pub use ab::AbRun;
 pub use abort::Abort;
@@ -43,3 +44,4 @@ pub use plan::{Export, OtherServers, Outputs, Plan, ProgramWords, SessionPlan, t
 pub use running::end_signals;
 pub use series::{PlannedCell, SeriesRun};
 pub use session::{ScreenOptions, SessionRun, Shows, print_errors};
+pub use ycsb::YcsbErrors;

@@ -42,8 +42,8 @@ pub struct SessionRun {
     pub abort: Option<Abort>,
     /// Whether YCSB's text follows the summary.
     pub has_ycsb: bool,
-    /// Another listener: YCSB's status lines, or the verdict of the doctor.
-    pub more: Option<Box<dyn Listener>>,
+    /// Other listeners: YCSB's status lines and errors, or the verdict of the doctor.
+    pub more: Vec<Box<dyn Listener>>,
 }
 
 impl SessionRun {
@@ -58,7 +58,7 @@ impl SessionRun {
             gate: None,
             abort: None,
             has_ycsb: false,
-            more: None,
+            more: Vec::new(),
         }
     }
 }
@@ -124,7 +124,7 @@ impl Plan for SessionRun {
         let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
         // The first failing verdict is reported, so the listener that can end the run comes first.
         listeners.extend(abort.as_mut().map(|abort| abort as &mut dyn Listener));
-        listeners.extend(more.as_mut().map(|more| &mut **more as &mut dyn Listener));
+        listeners.extend(more.iter_mut().map(|more| &mut **more as &mut dyn Listener));
         listeners.extend(driver.as_mut().map(|driver| driver as &mut dyn Listener));
         listeners.extend(gate.as_mut().map(|gate| gate as &mut dyn Listener));
         session.run(&mut listeners)
