@@ -5,10 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use time::OffsetDateTime;
 
 use super::ycsb::add_steps;
-use crate::{
-    session::{OperationInterval, Record, WallClock},
-    units,
-};
+use crate::session::{OperationInterval, Record, WallClock};
 
 /// Writes YCSB's status line for each period.
 #[derive(Debug, Default)]
@@ -65,25 +62,27 @@ impl YcsbStatus {
         self.ops += ops;
         add_steps(&mut period);
         let mut line = format!(
-            "{}{} {} sec: {} operations; {} current ops/sec; ",
+            "{}{} {} sec: {} operations; ",
             self.label,
             self.clock.and_then(|clock| clock.at(self.now_s)).map(stamp).unwrap_or_default(),
             self.length_s.round(),
             self.ops,
-            tenth(ops as f64 / length_s)
         );
+        // Writing to a string cannot fail.
+        if self.ops > 0 {
+            let _ = write!(line, "{} current ops/sec; ", hundredth(ops as f64 / length_s));
+        }
         let left =
             self.operations.map(|all| all.saturating_sub(self.ops) as f64 * self.length_s / self.ops as f64);
-        if let Some(left_s) = left.filter(|left_s| left_s.is_finite()) {
-            // Writing to a string cannot fail.
-            let _ = write!(line, "est completion in {}; ", units::elapsed((left_s * 1e9) as u64));
+        if let Some(left_s) = left.filter(|left_s| left_s.is_finite() && *left_s > 0.0) {
+            let _ = write!(line, "est completion in {}", remaining(left_s.ceil() as u64));
         }
         for (name, part) in &period {
             let us = |ns: u64| ((ns + 500) / 1000).to_string();
             let service = &part.service;
             let _ = write!(line, "[{name}: Count={}", service.count());
             if !service.is_empty() {
-                let mean = tenth(service.mean_ns() / 1000.0);
+                let mean = hundredth(service.mean_ns() / 1000.0);
                 let _ =
                     write!(line, ", Max={}, Min={}, Avg={mean}", us(service.max_ns()), us(service.min_ns()));
                 for percent in [50.0, 90.0, 99.0, 99.9, 99.99] {
@@ -97,9 +96,23 @@ impl YcsbStatus {
     }
 }
 
-/// Returns a number with at most one decimal.
-fn tenth(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
+/// Returns a number with at most two decimals.
+fn hundredth(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+/// Returns a time in seconds as YCSB writes it: `2 days 3 hours `, `1 hour 20 minutes ` or `45 seconds `. As in YCSB,
+/// less than ten seconds are `second`, and minutes and hours have no seconds.
+fn remaining(seconds: u64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    let parts = [(days, "day"), (hours, "hour"), (if days < 1 { minutes } else { 0 }, "minute")];
+    let parts = parts.into_iter().filter(|(n, _)| *n > 0);
+    let words: String =
+        parts.map(|(n, unit)| format!("{n} {unit}{} ", if n == 1 { "" } else { "s" })).collect();
+    match words.is_empty() {
+        true => format!("{seconds} {} ", if seconds < 10 { "second" } else { "seconds" }),
+        false => words,
+    }
 }
 
 /// Returns a time as YCSB writes it: `2020-12-29 17:39:19:271`.
@@ -140,9 +153,24 @@ mod tests {
         assert_eq!(status.push(&Record::Session(started)), None);
         assert_eq!(status.push(&second), None);
         let line = status.push(&second).unwrap();
-        let expected = "a 2020-12-29 17:39:19:271 2 sec: 1000 operations; 500 current ops/sec; est completion in 00:00:06; [READ: Count=1000, \
+        let expected = "a 2020-12-29 17:39:19:271 2 sec: 1000 operations; 500 current ops/sec; est completion in 6 second [READ: Count=1000, \
             Max=500, Min=1, Avg=250.5, 50=250, 90=450, 99=495, 99.9=500, 99.99=500]";
         assert_eq!(line, expected);
         assert_eq!(status.push(&second), None);
+    }
+
+    #[test]
+    fn the_remaining_time_is_written_as_in_ycsb() {
+        let texts = [0, 45, 60, 3600, 4805, 86_400, 183_700].map(remaining);
+        let expected = [
+            "0 second ",
+            "45 seconds ",
+            "1 minute ",
+            "1 hour ",
+            "1 hour 20 minutes ",
+            "1 day ",
+            "2 days 3 hours ",
+        ];
+        assert_eq!(texts, expected);
     }
 }
