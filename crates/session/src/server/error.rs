@@ -169,6 +169,22 @@ impl ServerError {
         }
     }
 
+    /// Returns the text of this error. If the server's user lacks a permission, advice about this permission follows:
+    /// `...; give this user the permission: ACL SETUSER NAME +info`.
+    pub fn with_permission(&self) -> String {
+        let message = match self {
+            Self::At { error, .. } => error.cause(),
+            error => error.cause(),
+        };
+        if !message.starts_with("NOPERM") {
+            return self.to_string();
+        }
+        // The server names a command in quotation marks. Without a command, the user may not use redyno's keys.
+        let rule =
+            message.split('\'').nth(1).map_or_else(|| "~redyno:*".to_owned(), |name| format!("+{name}"));
+        format!("{self}; give this user the permission: ACL SETUSER NAME {rule}")
+    }
+
     /// Returns the same error without texts of the server or of the system.
     #[must_use]
     pub(super) fn redacted(self) -> Self {
@@ -184,5 +200,29 @@ impl ServerError {
     /// Returns whether the server answered with an error that begins with `beginning`.
     pub fn is_refusal(&self, beginning: &str) -> bool {
         matches!(self, Self::Refused { message, .. } if message.starts_with(beginning))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_permission_is_named_with_the_rule_that_grants_it() {
+        let text = |message: &str| {
+            let refused = ServerError::Refused { command: "INFO".to_owned(), message: message.to_owned() };
+            let [alone, at] =
+                [refused.clone(), refused.at(&Address::default())].map(|error| error.with_permission());
+            assert!(at.ends_with(&alone), "{at}");
+            alone.split_once("; ").map(|(_, advice)| advice.to_owned())
+        };
+        let advice = |rule: &str| Some(format!("give this user the permission: ACL SETUSER NAME {rule}"));
+        assert_eq!(text("NOPERM User a has no permissions to run the 'info' command"), advice("+info"));
+        assert_eq!(
+            text("NOPERM User a has no permissions to run the 'client|list' command"),
+            advice("+client|list")
+        );
+        assert_eq!(text("NOPERM No permissions to access a key"), advice("~redyno:*"));
+        assert_eq!(text("LOADING the dataset"), None);
     }
 }
