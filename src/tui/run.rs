@@ -94,7 +94,7 @@ pub enum ScreenOutcome {
 pub struct ScreenResult {
     /// The reason why the screen ended.
     pub outcome: ScreenOutcome,
-    /// The result of the experiment, if there was one.
+    /// The result of the experiment, if there was one. Of an experiment that still runs, the results so far.
     pub answer: Option<String>,
     /// All measurements of the session, for the summary.
     pub timeline: Timeline,
@@ -109,7 +109,8 @@ pub struct ScreenResult {
 impl ScreenResult {
     fn of(model: Model, outcome: ScreenOutcome) -> Self {
         let (files, nodes) = (model.files.to_vec(), model.node_states());
-        let answer = model.experiment().map(|it| (it.title(), it.answer()));
+        let so_far = |it: &dyn Experiment| if it.is_over() { it.answer() } else { it.report() };
+        let answer = model.experiment().map(|it| (it.title(), so_far(it)));
         let answer =
             answer.filter(|(_, text)| !text.is_empty()).map(|(title, text)| format!("{title}: {text}"));
         Self { outcome, answer, nodes, files, timeline: model.into_timeline(), file_errors: Vec::new() }

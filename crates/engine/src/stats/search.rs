@@ -202,9 +202,10 @@ impl Search {
     }
 
     /// Returns the highest load that seems to meet the limit, and the next higher load, which seems to exceed the
-    /// limit.
+    /// limit. A load without a trial is `None`.
     pub fn near(&self) -> (Option<f64>, Option<f64>) {
         let (good, bad) = self.nearest();
+        let bad = bad.filter(|seen| !seen.is_untried());
         (good.map(|seen| seen.load), bad.map(|seen| seen.load))
     }
 

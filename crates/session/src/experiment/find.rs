@@ -125,7 +125,7 @@ impl Find {
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
     }
 
-    /// Returns the present estimates of two rates: the highest rate that keeps the limit, and the lowest rate
+    /// Returns the present estimates of two tried rates: the highest rate that keeps the limit, and the lowest rate
     /// that does not.
     pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
         let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
@@ -247,6 +247,18 @@ impl Find {
         }
     }
 
+    /// Returns the present estimates in words: `kept at 9.00 k/s, not at 11.0 k/s`. Returns `None` before the first
+    /// trial.
+    fn known(&self) -> Option<String> {
+        let rate = |rate: u32| units::rate(rate.into());
+        match self.narrowing() {
+            (Some(lower), Some(upper)) => Some(format!("kept at {}, not at {}", rate(lower), rate(upper))),
+            (Some(lower), None) => Some(format!("kept at {}", rate(lower))),
+            (None, Some(upper)) => Some(format!("not kept at {}", rate(upper))),
+            (None, None) => None,
+        }
+    }
+
     fn how_many_disturbed(&self) -> usize {
         self.tried.iter().filter(|tried| tried.is_disturbed).count()
     }
@@ -333,13 +345,7 @@ impl Experiment for Find {
                 format!("trial {}, {}", self.tried.len() + 1, rate(trial.load as u32))
             }
         };
-        let known = match self.narrowing() {
-            (Some(lower), Some(upper)) => format!("; kept at {}, not at {}", rate(lower), rate(upper)),
-            (Some(lower), None) => format!("; kept at {}", rate(lower)),
-            (None, Some(upper)) => format!("; not for {}", rate(upper)),
-            (None, None) => String::new(),
-        };
-        format!("{now}{known}")
+        self.known().map_or_else(|| now.clone(), |known| format!("{now}; {known}"))
     }
 
     fn drawn(&self) -> ChartData<'_> {
@@ -358,18 +364,20 @@ impl Experiment for Find {
 
     fn report(&self) -> String {
         let mut text = String::new();
-        if let Some(seen) = self.search.as_ref().and_then(Search::lower) {
-            let (lower, upper) = self.bounds();
-            let rate = |rate: u32| units::rate(rate.into());
-            let up_to = if self.found.is_some() { " up to" } else { " at" };
+        let lower = self.search.as_ref().and_then(Search::lower);
+        if let Some((found, seen)) = self.found.as_ref().zip(lower) {
+            let rate = |rate: u64| units::rate(rate as f64);
             text += &format!(
-                "{} is kept{up_to} {}{}; full trials at the kept rate met the limit for {:.0} of {:.0} s\n",
+                "{} is kept up to {}{}; full trials at the kept rate met the limit for {:.0} of {:.0} s\n",
                 self.limit,
-                lower.map(rate).unwrap_or_default(),
-                upper.map_or_else(String::new, |upper| format!(", but not at {}", rate(upper))),
+                rate(found.value),
+                found.upper.map_or_else(String::new, |upper| format!(", but not at {}", rate(upper))),
                 seen.full_good_s,
                 seen.full_good_s + seen.full_bad_s
             );
+        } else if !matches!(self.ending, Some(Ending::NotHeld(_))) {
+            let known = self.known().unwrap_or_else(|| "not tried at any rate".to_owned());
+            text += &format!("the search is unfinished: {} was {known}\n", self.limit);
         }
         let disturbed = self.how_many_disturbed();
         if disturbed > 0 {

@@ -197,6 +197,24 @@ fn a_stopped_search_is_not_clear() {
 }
 
 #[test]
+fn a_search_that_is_cut_off_reports_the_rates_that_were_tried() {
+    let cut_off = |end_s| {
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let mut find = Find::new("p99<1ms".parse().unwrap(), knobs.clone());
+        SimulatedSession::new(knobs).drive_until(&mut find, server(10_000.0, 400), end_s);
+        find
+    };
+    assert_eq!(cut_off(2.0).report(), "the search is unfinished: p99<1ms was not tried at any rate\n");
+    let find = cut_off(10.0);
+    let ((Some(lower), Some(upper)), None) = (find.narrowing(), find.ending()) else { panic!("{find:?}") };
+    let tried = |rate: u32, is_held| find.tried.iter().any(|it| (it.rate, it.is_held) == (rate, is_held));
+    assert!(tried(lower, true) && tried(upper, false), "{find:?}");
+    let [lower, upper] = [lower, upper].map(|rate| units::rate(rate.into()));
+    let line = format!("the search is unfinished: p99<1ms was kept at {lower}, not at {upper}\n");
+    assert_eq!(find.report(), line);
+}
+
+#[test]
 fn a_rate_with_failed_requests_does_not_keep_the_limit() {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut find = Find::new("p99<1ms".parse().unwrap(), knobs.clone());
