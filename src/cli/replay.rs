@@ -51,7 +51,8 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct ReplayArgs {
-    /// The recording, made by --record FILE; several recordings of one server are shown as one session
+    /// The recording, made by --record FILE, or - for standard input; several recordings of one server are shown as one
+    /// session
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// No screen: print all lines of the session at once; this is the default when stdout is not a terminal

@@ -103,12 +103,13 @@ enum FileLine {
 }
 
 impl Reader {
-    /// Opens a recording and reads its first record.
+    /// Opens a recording and reads its first record. The path `-` is standard input.
     ///
     /// # Errors
     /// Fails if the file cannot be read, is empty, is not a recording, or has another schema.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|cause| ReadError::Io(path.to_owned(), cause))?;
+        let opened = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+        let file = File::open(opened).map_err(|cause| ReadError::Io(path.to_owned(), cause))?;
         Self::of(file, path)
     }
 
