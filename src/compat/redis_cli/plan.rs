@@ -121,6 +121,11 @@ pub enum PlanError {
         /// The alternative, if there is one.
         instead: &'static str,
     },
+    /// The mode needs commands that this kind of server does not have.
+    #[error(
+        "{0} works only with Redis and Valkey; for {1} give --latency, or leave {0} out to see the server's figures"
+    )]
+    NotForServer(&'static str, &'static str),
     /// The value of `-i` is out of range.
     #[error("-i must be between 0.01 s and a year")]
     Interval,
@@ -179,6 +184,10 @@ impl OneshotPlan {
                 _ => "",
             };
             return Err(PlanError::NoMeaning { option, mode: self.mode.flag(), instead });
+        }
+        // The first three modes send only PINGs.
+        if OneshotMode::OF_SERVERS[3..].contains(&self.mode) && !self.target.dialect.lists_keys() {
+            return Err(PlanError::NotForServer(self.mode.flag(), self.target.dialect.words().server));
         }
         if self.interval.is_some_and(|interval| !(SHORTEST_WINDOW..=LONGEST).contains(&interval)) {
             return Err(PlanError::Interval);
@@ -328,6 +337,7 @@ impl OneshotArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Dialect;
 
     fn refused(mode: OneshotMode, change: impl Fn(&mut OneshotPlan)) -> String {
         let mut plan = OneshotPlan::new(Target::default(), mode);
@@ -355,6 +365,14 @@ mod tests {
             refused(OneshotMode::Latency, |plan| plan.is_mono = true),
             "--mono has no effect with --latency; leave it out"
         );
+    }
+
+    #[test]
+    fn modes_for_redis_name_what_works_with_other_servers() {
+        let memcached = |plan: &mut OneshotPlan| plan.target.dialect = Dialect::Memcached;
+        let advice = "for memcached give --latency, or leave --bigkeys out to see the server's figures";
+        assert!(refused(OneshotMode::BigKeys, memcached).ends_with(advice));
+        assert!(refused(OneshotMode::Stat, memcached).starts_with("--stat works only with Redis and Valkey"));
     }
 
     #[test]
