@@ -230,6 +230,19 @@ fn core_workload(phase: &str, port: u16, more: &[&str]) -> Outcome {
 }
 
 #[test]
+fn a_run_after_its_load_is_no_question_and_other_keys_are() {
+    let server = Server::redis().start();
+    core_workload("load", server.port(), &[]).expect_code(0);
+    for _ in 0..2 {
+        let ran = core_workload("run", server.port(), &["-p", "operationcount=200"]).expect_code(0);
+        assert!(ran.out.contains("[UPDATE], Return=OK, "), "{ran:?}");
+    }
+    server.cli(&["DEL", "user6284781860667377211"]);
+    let refused = core_workload("run", server.port(), &["-p", "operationcount=200"]).expect_code(2);
+    assert!(refused.err.contains(" keys; the load writes keys named as the workload says"), "{refused:?}");
+}
+
+#[test]
 fn a_server_that_stops_ends_the_run_with_its_error_and_a_failure() {
     let server = Server::redis().start();
     core_workload("load", server.port(), &[]).expect_code(0);

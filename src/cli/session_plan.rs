@@ -40,8 +40,10 @@ pub(super) fn session_plan(
     // A number of requests implies a load.
     let knobs = load.knobs(session.requests.is_some())?;
     let (names, keys) = match (load.user_key_names(), by_http.is_some()) {
-        (Some(names), _) => (names, KeyOwner::Users { asks_always: true }),
-        (None, true) => (http_key_names(&knobs.workload, run), KeyOwner::Users { asks_always: false }),
+        (Some(names), _) => (names, KeyOwner::Users { asks_always: true, loaded: false }),
+        (None, true) => {
+            (http_key_names(&knobs.workload, run), KeyOwner::Users { asks_always: false, loaded: false })
+        }
         (None, false) => (KeyNames::of_run(run), KeyOwner::Runs { kept: load.keep }),
     };
     let words = [target_words(&target), tls_words(&target_args.tls, target.tls.is_some())];

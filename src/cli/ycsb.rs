@@ -92,7 +92,7 @@ impl Arguments for YcsbArgs {
         let requests = session.requests;
         let mut plan = session_plan(&target, &load, &session)?;
         (plan.is_named, plan.is_page) = (true, true);
-        plan.commission.keys = KeyOwner::Users { asks_always: false };
+        plan.commission.keys = KeyOwner::Users { asks_always: false, loaded: !loads };
         let is_cluster = is_cluster == Some(true);
         plan.company = if is_cluster { OtherServers::Cluster } else { OtherServers::TargetOnly };
         plan.check_clients()?;

@@ -98,7 +98,7 @@ fn lacks_all(cells: &[&SeriesCell], target: &Target) -> Option<String> {
     }
     let commands: BTreeSet<_> = modules.into_iter().flatten().collect();
     let control = Control::start(target.clone(), Clock::start(), ASK_LIMIT, channel().0).ok()?;
-    let survey = control.survey_for(commands.clone(), false).wait(ASK_LIMIT)?.ok()?;
+    let survey = control.survey_for(commands.clone(), false, None).wait(ASK_LIMIT)?.ok()?;
     (survey.missing.len() == commands.len())
         .then(|| survey.obstacle().map(|obstacle| obstacle.to_string()))?
 }

@@ -17,8 +17,9 @@ use tokio::{
 };
 
 use super::{
-    Answer, Cleaning, ControlMessage, CountResult, KeyExamination, KeyMethod, Ledger, Marker, Parameter,
-    Restored, ServerError, SetUp, SetupObject, Slots, Survey, TuneResult, TunedParameter, clean, count, keys,
+    Answer, Cleaning, ControlMessage, CountResult, Foreign, KeyExamination, KeyMethod, Ledger, Marker,
+    Parameter, Restored, ServerError, SetUp, SetupObject, Slots, Survey, TuneResult, TunedParameter, clean,
+    count, keys,
     maker::left_by_http,
     memcached::{self, Items},
     order::{ControlOrder, OrderContext, OrderStep},
@@ -153,16 +154,31 @@ impl Control {
 
     /// Surveys the server: its keys, its clients and other runs of redyno. Writes nothing.
     pub fn survey(&self) -> Answer<Survey> {
-        self.survey_for(BTreeSet::new(), false)
+        self.survey_for(BTreeSet::new(), false, None)
     }
 
     /// Surveys the server, and checks whether it has the `commands`. If `notifies` is true, also checks which
-    /// keyspace notifications it publishes.
-    pub fn survey_for(&self, commands: BTreeSet<String>, notifies: bool) -> Answer<Survey> {
-        let act = async move |OrderContext { wire, target, .. }: OrderContext| match wire {
-            CommandSender::Redis(wire) => survey::survey(&wire, &target, (commands, notifies)).await,
-            CommandSender::Memcached(wire) => memcached::survey(&wire, &target).await,
-            CommandSender::None => Ok(Survey::unknown(target.address)),
+    /// keyspace notifications it publishes. `loaded` are the names of keys that an earlier load wrote: if all of these
+    /// keys exist, the survey counts no keys as foreign.
+    pub fn survey_for(
+        &self,
+        commands: BTreeSet<String>,
+        notifies: bool,
+        loaded: Option<(KeySpan, KeyNames)>,
+    ) -> Answer<Survey> {
+        let act = async move |OrderContext { wire, target, .. }: OrderContext| {
+            let mut survey = match &wire {
+                CommandSender::Redis(wire) => survey::survey(wire, &target, (commands, notifies)).await?,
+                CommandSender::Memcached(wire) => memcached::survey(wire, &target).await?,
+                CommandSender::None => Survey::unknown(target.address),
+            };
+            if let Some((span, names)) = loaded.filter(|_| !survey.loading) {
+                let there = count_keys(&wire, &span, &names).await?;
+                if there.is_some_and(|counted| counted.there > 0 && counted.there == counted.looked_for) {
+                    survey.foreign = Foreign::Exactly(0);
+                }
+            }
+            Ok(survey)
         };
         self.order(act, identity)
     }
@@ -240,10 +256,9 @@ impl Control {
     /// Counts how many keys of `span` exist. If `span` has more than 100 000 keys, only an evenly distributed sample is
     /// checked.
     pub fn count(&self, span: KeySpan, names: KeyNames) -> Answer<CountResult> {
-        let act = async move |means: OrderContext| match means.wire {
-            CommandSender::Redis(wire) => count::count(StoredKeys::of(&wire).await?, &span, &names).await,
-            CommandSender::Memcached(wire) => count::count(Items(&wire), &span, &names).await,
-            CommandSender::None => Err(ServerError::Missing(means.target.dialect.words().server, KEYS)),
+        let act = async move |means: OrderContext| {
+            let missing = || ServerError::Missing(means.target.dialect.words().server, KEYS);
+            count_keys(&means.wire, &span, &names).await?.ok_or_else(missing)
         };
         self.order(act, identity)
     }
@@ -305,5 +320,18 @@ impl Control {
         let ledger = ledger.clone();
         let act = async move |means: OrderContext| set_up::undo(&means.maker(SETUPS)?, &made, &ledger).await;
         self.order(act, identity)
+    }
+}
+
+/// Returns how many keys of `span` exist; `None` for a server without keys.
+async fn count_keys(
+    wire: &CommandSender,
+    span: &KeySpan,
+    names: &KeyNames,
+) -> Result<Option<CountResult>, ServerError> {
+    match wire {
+        CommandSender::Redis(wire) => count::count(StoredKeys::of(wire).await?, span, names).await.map(Some),
+        CommandSender::Memcached(wire) => count::count(Items(wire), span, names).await.map(Some),
+        CommandSender::None => Ok(None),
     }
 }

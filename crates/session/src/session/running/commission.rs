@@ -33,6 +33,9 @@ pub enum KeyOwner {
     Users {
         /// Whether redyno asks even when the server has no other keys, clients or replicas.
         asks_always: bool,
+        /// Whether an earlier load wrote the keys. If these keys are there, redyno does not ask because of the
+        /// server's keys.
+        loaded: bool,
     },
 }
 

@@ -212,7 +212,9 @@ impl WriteGate {
     /// Begins the survey of the servers' data and clients, and of the parts that the waiting settings need.
     fn survey(&self, holders: &Holders) -> HolderReplies<Survey> {
         let (modules, notifies) = self.held.as_ref().map(|held| self.survey_parts(held)).unwrap_or_default();
-        holders.ask(|holder| holder.control.survey_for(modules.clone(), notifies))
+        let held = self.held.as_ref().filter(|_| matches!(self.keys, KeyOwner::Users { loaded: true, .. }));
+        let loaded = held.map(|knobs| (self.span(knobs), self.names.clone()));
+        holders.ask(|holder| holder.control.survey_for(modules.clone(), notifies, loaded.clone()))
     }
 
     /// Begins the next step for allowed load settings that wait. After the last step, returns the settings.
@@ -358,7 +360,7 @@ impl WriteGate {
             names: self.names.clone(),
             is_users: matches!(self.keys, KeyOwner::Users { .. }),
             is_service: !self.has_keys,
-            asks_always: self.keys == KeyOwner::Users { asks_always: true } || letters.is_some(),
+            asks_always: matches!(self.keys, KeyOwner::Users { asks_always: true, .. }) || letters.is_some(),
             kept: self.keys == KeyOwner::Runs { kept: true },
             is_load: self.held.as_ref().is_some_and(|knobs| knobs.load),
             span: self.held.as_ref().map(|knobs| self.span(knobs)).unwrap_or_default(),
