@@ -1,6 +1,6 @@
 //! The help on the screen: the keys of the present screen, the signs, the lanes (charts of the probes and the
-//! server), a guide to the screen, and all other keys. If the user types text, the help shows only matching
-//! lines.
+//! server), a guide to the screen, all other keys, and the words of tables and figures. If the user types text, the
+//! help shows only matching lines.
 //!
 //! ```text
 //! ┌─ redyno 0.1.0: help ────────┐
@@ -19,7 +19,8 @@ use super::{
     table::from,
 };
 use crate::{
-    app::{Binding, Context, Model, TextEntry, bindings},
+    app::{Binding, COLUMNS, Context, Model, TextEntry, bindings},
+    gauge::{Gauge, GaugeGroup},
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
@@ -95,17 +96,54 @@ fn sections(model: &Model, paint: &Paint) -> Vec<HelpSection> {
     let here: Vec<_> =
         model.contexts_here().into_iter().filter(|context| *context != Context::Main).collect();
     let others = Context::all().filter(|context| !here.contains(context));
-    let words = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
     let legend = [
         HelpSection::of("Signs", signs(paint.glyphs()).map(|(sign, text)| (sign, text.to_owned()))),
-        HelpSection::of("Lanes", probes::about().map(words)),
+        HelpSection::of("Lanes", probes::about().map(|(name, text)| (name, text.to_owned()))),
         HelpSection::of(
             "Reading the screen",
             READING.split("\n\n").map(|text| (String::new(), text.trim_end().replace('\n', " "))),
         ),
     ];
-    here.iter().copied().map(keys).chain(legend).chain(others.map(keys)).collect()
+    here.iter().copied().map(keys).chain(legend).chain(others.map(keys)).chain(tables()).collect()
 }
+
+/// Returns the sections about the short words of the screens: of lines, of tables and of the server's figures.
+fn tables() -> [HelpSection; 3] {
+    let words = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
+    let columns = COLUMNS.map(|figure| (figure.heading, figure.about.trim()));
+    let gauges = GaugeGroup::OF_SERVER.into_iter().flat_map(GaugeGroup::gauges).map(Gauge::about);
+    let gauges = gauges.map(|about| (about.label, about.help)).filter(|(label, _)| !label.is_empty());
+    [
+        HelpSection::of("Words", WORDS.map(words)),
+        HelpSection::of("Columns", columns.map(words)),
+        HelpSection::of("Figures of the server", gauges.map(words)),
+    ]
+}
+
+/// Short words of the screens, with their meanings.
+const WORDS: [(&str, &str); 9] = [
+    (
+        "50×1 +2",
+        "In lists of segments: 50 clients, each with a pipeline of 1. Two more settings differ from the defaults.",
+    ),
+    (
+        "clients 9 +1",
+        "In lists of segments: the number of clients was changed to 9, and one more setting was changed.",
+    ),
+    (
+        "seg.",
+        "Segment: the time since the last change of a knob or of a server parameter. 'seg 2' is segment 2.",
+    ),
+    ("now, then", "The last second; in a frozen view, the moment at the cursor."),
+    ("due", "The requested rate, in requests per second."),
+    (
+        "shed",
+        "In an open loop: requests that were due and were left out, because too many others were waiting.",
+    ),
+    ("base 2", "Segment 2, which is the baseline."),
+    ("n, until", "In the list of PINGs: the number of PINGs, and the end of their period."),
+    ("aof", "The append-only file of the server."),
+];
 
 /// Returns each sign as it is drawn, with its meaning.
 fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
@@ -196,11 +234,14 @@ mod tests {
         let (beside, whole) = (flowing(&text, KEYS_WIDTH), flowing(&text, 0));
         let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
         let keys = bindings().map(|binding| (theme.keys(binding.written), binding.help));
-        let lanes = probes::about().map(|(name, about)| (name.to_owned(), about));
-        let items: Vec<_> = keys.chain(signs(theme.glyphs())).chain(lanes).collect();
+        let lanes = probes::about();
+        let items =
+            keys.chain(signs(theme.glyphs())).chain(lanes).map(|(name, help)| (name, help.to_owned()));
+        let tables = tables().into_iter().flat_map(|section| section.items);
+        let items: Vec<_> = items.chain(tables.map(|item| (item.name, item.text))).collect();
         for (name, help) in &items {
-            let alike = items.iter().filter(|(_, other)| other.contains(help)).count();
-            assert_eq!(beside.matches(help).count(), alike, "{name}: {help}");
+            let alike = items.iter().filter(|(_, other)| other.contains(help.as_str())).count();
+            assert_eq!(beside.matches(help.as_str()).count(), alike, "{name}: {help}");
             let first = |text: &str, width| wrapped(text, width).swap_remove(0);
             let line =
                 format!("{:<KEYS_WIDTH$}{}", first(name, KEYS_WIDTH - 1), first(help, 72 - KEYS_WIDTH));
@@ -230,5 +271,15 @@ mod tests {
         let found = text("MAKE baseline");
         assert!(found.starts_with("Segments\nb            Make the selected"), "{found}");
         assert_eq!(text("xyzzy"), "");
+    }
+
+    #[test]
+    fn every_short_word_of_the_screens_is_found() {
+        let words =
+            ["errs", "kern.", "intr.", "seg.", "recv", "conns", "due", "shed", "resp p99", "base", "aof"];
+        for word in words.into_iter().chain(["50×1 +2", "rss", "evict", "srv ops", "last fork", "no"]) {
+            let found = text(Screen::Overview, word);
+            assert!(found.contains(word), "{word}: {found}");
+        }
     }
 }

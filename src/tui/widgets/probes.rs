@@ -111,9 +111,9 @@ impl LaneContent {
     }
 }
 
-/// Returns the long name and the meaning of each lane.
-pub fn about() -> impl Iterator<Item = (&'static str, &'static str)> {
-    LANES.iter().map(|(shown, _, name)| (*name, shown.about()))
+/// Returns the long and the short name of each lane, and its meaning.
+pub fn about() -> impl Iterator<Item = (String, &'static str)> {
+    LANES.iter().map(|(shown, short, name)| (format!("{name}, {}", short.trim()), shown.about()))
 }
 
 /// Draws as many lanes as the plan has room for.
