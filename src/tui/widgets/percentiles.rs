@@ -23,8 +23,8 @@
 //! The bars show the distribution of service times: a bar for each range between two round values.
 //!
 //! ```text
-//!     200 µs ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 71 %
-//!     500 µs ▇▇▇▇▇ 22 %
+//!    ≤200 µs ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 71 %
+//!    ≤500 µs ▇▇▇▇▇ 22 %
 //! ```
 //! Two long bars with shorter bars between them mean that there are two kinds of requests. Percentiles do not
 //! show this.
@@ -270,7 +270,7 @@ fn percentile(nines: f64) -> String {
     format!("{:.*} %", digits, curve::quantile_at(nines) * 100.0)
 }
 
-/// The width of `500 µs` and two blanks.
+/// The width of `≤500 µs` and two blanks.
 const LABEL: u16 = 9;
 /// The width of ` 0.05 %`.
 const SHARE: u16 = 8;
@@ -293,7 +293,8 @@ pub fn draw_bars(paint: &mut Paint, area: Rect, bands: &[Band]) {
 
 fn draw_bar(paint: &mut Paint, line: Rect, band: &Band, highest: f64) {
     let label = Rect { width: LABEL.min(line.width), ..line };
-    paint.right(Rect { width: label.width.saturating_sub(1), ..label }, &decade(band.up_to_ns), Ink::Text);
+    let up_to = format!("≤{}", decade(band.up_to_ns));
+    paint.right(Rect { width: label.width.saturating_sub(1), ..label }, &up_to, Ink::Text);
     let room = line.width.saturating_sub(LABEL + SHARE);
     let length = (band.share / highest * f64::from(room)).round() as u16;
     // A range with at least one request always has a visible bar.
