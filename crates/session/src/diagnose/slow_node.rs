@@ -158,16 +158,24 @@ fn finding(
     load: Option<&NodeComparison>,
     ping: Option<&NodeComparison>,
 ) -> Finding {
-    let next = match ping.map(|ping| ping.is_slow(true)) {
-        Some(false) => "its commands are slow, not the network: press 7 and Enter to see its slow log",
-        Some(true) => {
-            "its process or the network is slow: check its host and the distance; press 7 and Enter to see the node"
-        }
-        None => "press 7 and Enter to see its ping times, its CPU and its slow log",
+    let (next, next_at_screen) = match ping.map(|ping| ping.is_slow(true)) {
+        Some(false) => (
+            "its commands are slow, not the network: redyno doctor --one-node at this node shows its slow log",
+            "its commands are slow, not the network: press 7 and Enter to see its slow log",
+        ),
+        Some(true) => (
+            "its process or the network is slow: check its host and the distance",
+            "its process or the network is slow: check its host and the distance; press 7 and Enter to see the node",
+        ),
+        None => (
+            "redyno doctor --one-node at this node shows its ping times, its CPU and its slow log",
+            "press 7 and Enter to see its ping times, its CPU and its slow log",
+        ),
     };
     let long = format!("{} is slower than the other nodes of the cluster", name(session, node));
     let evidence = [load.map(|load| load.text("requests")), ping.map(|ping| ping.text("PING"))];
-    Finding::new(SlowNode::NAME, "slow node", long).with(evidence, next)
+    let finding = Finding::new(SlowNode::NAME, "slow node", long).with(evidence, next);
+    Finding { next_at_screen: Some(next_at_screen), ..finding }
 }
 
 /// Returns the name of a node in a sentence: `node 10.0.0.7:6379`.
