@@ -3,7 +3,8 @@
 use super::{Operation, Together, Workload, WorkloadError};
 
 impl Workload {
-    /// Returns the workload with only these operations. An operation with weight 0 gets weight 1.
+    /// Returns the workload with only these operations. An operation with weight 0 gets weight 1. The prefill leaves out
+    /// the keys that only other operations use.
     ///
     /// # Errors
     /// Fails if an operation does not exist. The error names the first such operation.
@@ -19,7 +20,7 @@ impl Workload {
         };
         let mut operations = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         operations.iter_mut().for_each(|operation| operation.weight = operation.weight.max(1));
-        Ok(Self { operations, ..self.clone() })
+        Ok(self.prefilled_for(Self { operations, ..self.clone() }))
     }
 
     /// Returns the workload with each operation repeated `times` times between MULTI and EXEC. Each repetition has its

@@ -72,7 +72,28 @@ fn names() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::preset;
+    use crate::{experiment::series::SeriesCell, workload::preset};
+
+    #[test]
+    fn each_cell_prefills_only_the_keys_that_its_operation_uses() {
+        let prefilled = |name: &str, run: &str, operation: &str| {
+            let series = Series::find(name, &Settings::default()).unwrap();
+            let is_cell =
+                |cell: &&SeriesCell| cell.run == run && cell.workload.operations[0].name == operation;
+            let cell = series.cells.iter().find(is_cell).unwrap();
+            cell.workload
+                .prefill
+                .steps
+                .iter()
+                .map(|step| step.split(' ').next().unwrap().to_owned())
+                .collect()
+        };
+        let first = |operation: &str| -> Vec<String> { prefilled("redis-io", "-n 100000", operation) };
+        assert_eq!((first("PING"), first("INCR")), (Vec::new(), Vec::new()));
+        assert_eq!([first("SET"), first("ZPOPMIN"), first("LPOP")], [["SET"], ["ZADD"], ["RPUSH"]]);
+        let search: Vec<String> = prefilled("redis-search", "term", "term");
+        assert_eq!(search, ["HSET"], "a search finds keys without their names");
+    }
 
     #[test]
     fn every_series_has_its_own_name_and_a_description() {
