@@ -255,11 +255,37 @@ impl LevelLine<'_> {
         let free = [' ', glyphs.border_line, glyphs.event_line, glyphs.target_line];
         let is_blank = |x: u16| paint.at(x, y).is_some_and(|symbol| symbol.starts_with(free));
         let (first, end) = (plot.x + self.columns.start, plot.x + self.columns.end.min(plot.width));
-        let is_free = |x: &u16| (*x..x + width).all(is_blank);
+        // There is a blank column between two names.
+        let around = |x: u16| x.saturating_sub(1).max(plot.x)..(x + width + 1).min(plot.right());
+        let is_free = |x: &u16| around(*x).all(is_blank);
         let place = (first..=end.saturating_sub(width)).rev().find(is_free);
         if let Some(x) = place {
             paint.text(Rect { x, y, width, height: 1 }, name, Ink::Faint);
         }
         place.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::buffer::Buffer;
+
+    use super::*;
+    use crate::tui::theme::{Colours, GlyphSet, Theme};
+
+    #[test]
+    fn the_names_of_two_neighbouring_rates_do_not_touch() {
+        let plot = Rect::new(0, 0, 24, 3);
+        let mut buffer = Buffer::empty(plot);
+        let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Unicode));
+        let axis = ValueAxis { low: 0.0, high: 1000.0, scale: AxisScale::Linear };
+        for columns in [0..12, 12..21] {
+            let reached = BTreeSet::new();
+            LevelLine { value: 500.0, name: "due 500/s", columns, reached: &reached, every: 1 }
+                .draw(&mut paint, plot, &axis);
+        }
+        let rows: Vec<String> = (0..3).map(|y| (0..24).map(|x| buffer[(x, y)].symbol()).collect()).collect();
+        let names = rows.iter().map(|row| row.matches("due 500/s").count()).sum::<usize>();
+        assert!(names == 2 && !rows.concat().contains("sdue"), "{rows:?}");
     }
 }
