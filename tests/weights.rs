@@ -8,7 +8,7 @@ use crate::support::{
     session::{Driven, Past, at_port, plan},
 };
 use redyno::{
-    knobs::{Adjustable, Knobs},
+    knobs::{Knob, Knobs},
     workload::{Settings, Workload, WorkloadChoice, preset},
 };
 
@@ -22,7 +22,7 @@ fn twenty() -> Arc<Workload> {
 
 /// Sets what the words of the palette say.
 fn say(knobs: &mut Knobs, words: &str) {
-    let (setting, value) = Adjustable::in_query(words).unwrap();
+    let (setting, value) = Knob::in_query(words).unwrap();
     *knobs = setting.typed(knobs, value).unwrap();
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::{CommandPrefix, Effect, InputMode, Model, Tone};
 use crate::{
     endpoint::quoted,
-    knobs::{Adjustable, Arrivals, Knobs},
+    knobs::{Arrivals, Knob, Knobs},
     print::ParameterChanges,
     session::{Encryption, ServerIdentity},
     workload::{Workload, WorkloadChoice, presets},
@@ -56,12 +56,8 @@ fn options(knobs: &Knobs) -> Option<String> {
         return Some("--no-load".to_owned());
     }
     let mut text = format!("-c {} -P {}{}", knobs.clients, knobs.pipeline, pace(knobs));
-    let usual = Knobs::default();
-    for setting in Adjustable::ALONE.into_iter().filter(|setting| setting.applies(knobs)) {
-        let value = setting.value(knobs);
-        if value != setting.value(&usual) {
-            text += &format!(" --{} {}", setting.word(), quoted(&value));
-        }
+    for (name, value) in Knob::changed_alone(&Knobs::default(), knobs) {
+        text += &format!(" --{name} {}", quoted(&value));
     }
     if let Some(trace) = &knobs.workload.trace {
         return Some(text + &format!(" --trace {}", quoted(&trace.times().file().to_string_lossy())));

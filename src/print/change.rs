@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    knobs::{Adjustable, Knob, Knobs},
+    knobs::{Knob, Knobs},
     server::value_words,
     session::Segment,
 };
@@ -47,9 +47,7 @@ fn changed_knobs(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> 
     let knobs = Knob::of(now).into_iter().filter(|knob| is_shown(*knob) && differs(knob));
     let words = knobs.map(|knob| format!("{} {}", word(knob), knob.value(now)));
     let workload = is_other.then(|| format!("workload {}", now.workload));
-    let alone = Adjustable::ALONE.into_iter().filter(|setting| setting.applies(now));
-    let alone = alone.filter(|setting| setting.value(base) != setting.value(now));
-    let alone = alone.map(|setting| format!("{} {}", setting.word(), setting.value(now)));
+    let alone = Knob::changed_alone(base, now).into_iter().map(|(name, value)| format!("{name} {value}"));
     workload.into_iter().chain(words).chain(alone).collect()
 }
 

@@ -11,7 +11,7 @@ use crate::{
         outgoing::{FileDestination, FileForm, FileRequest},
     },
     experiment::ExperimentSpec,
-    knobs::Adjustable,
+    knobs::Knob,
     server::{PARAMETERS, Parameter, ParameterValues},
 };
 
@@ -177,9 +177,9 @@ impl Model {
 /// Returns all settings that an A/B comparison can compare with the present setting. A setting whose value must be
 /// typed ends with `…`.
 fn settings() -> Vec<String> {
-    let adjustable = Adjustable::all().flat_map(|setting| match setting.choices() {
-        choices if choices.is_empty() => vec![format!("{} …", setting.word())],
-        choices => choices.into_iter().map(|choice| format!("{} {choice}", setting.word())).collect(),
+    let adjustable = Knob::ALL.into_iter().flat_map(|setting| match setting.choices() {
+        choices if choices.is_empty() => vec![format!("{} …", setting.name())],
+        choices => choices.into_iter().map(|choice| format!("{} {choice}", setting.name())).collect(),
     });
     let presets = PRESETS.iter().map(|preset| format!("preset {}", preset.name));
     adjustable.chain(presets).chain(PARAMETERS.iter().flat_map(parameter)).collect()

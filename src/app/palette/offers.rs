@@ -5,7 +5,7 @@ use super::{entries, score};
 use crate::{
     app::{Action, Context, Effect, Model, PRESETS, ParameterChange, Screen, bindings},
     experiment::ExperimentSpec,
-    knobs::{Adjustable, Knobs},
+    knobs::{Knob, Knobs},
     workload::is_path,
 };
 
@@ -112,9 +112,9 @@ impl Model {
     /// Returns the offers that match `query`, the best first. If `query` is a complete setting, only this setting is
     /// offered.
     pub(super) fn offers(&self, query: &str) -> Vec<Offer> {
-        let spelled = Adjustable::in_query(query).filter(|(_, value)| !value.is_empty());
+        let spelled = Knob::in_query(query).filter(|(_, value)| !value.is_empty());
         if let Some((setting, value)) = spelled {
-            let begun = if setting == Adjustable::Weight { self.begun_weights(query) } else { Vec::new() };
+            let begun = if setting == Knob::WeightByName { self.begun_weights(query) } else { Vec::new() };
             if !begun.is_empty() {
                 return begun;
             }
@@ -182,11 +182,11 @@ impl Model {
         offers.extend(self.experiments());
         offers.extend(self.parameters());
         let wanted = &self.panel.wanted;
-        for setting in Adjustable::all() {
+        for setting in Knob::ALL {
             let help = format!("{} now; type {}", setting.value(wanted), setting.range());
-            offers.push(Offer::to_type_on(setting.word(), help));
+            offers.push(Offer::to_type_on(setting.name(), help));
             // The list of workloads contains their descriptions.
-            let choices = if setting == Adjustable::Workload { Vec::new() } else { setting.choices() };
+            let choices = if setting == Knob::Workload { Vec::new() } else { setting.choices() };
             offers.extend(choices.into_iter().map(|choice| self.setting(setting, choice)));
         }
         offers.extend(self.weights());
@@ -249,10 +249,10 @@ impl Model {
         Offer::or_refusal(format!("at {given}"), moment.map(|t_s| (help(t_s), PaletteCommand::Go(t_s))))
     }
 
-    pub(super) fn setting(&self, setting: Adjustable, value: &str) -> Offer {
+    pub(super) fn setting(&self, setting: Knob, value: &str) -> Offer {
         let wanted = &self.panel.wanted;
-        let title = format!("{} {value}", setting.word());
-        if setting == Adjustable::Workload && is_path(value) {
+        let title = format!("{} {value}", setting.name());
+        if setting == Knob::Workload && is_path(value) {
             let help = format!("Uses the workload in the file {value} from now on.");
             return Offer::new(title, help, PaletteCommand::Want(Effect::ReadWorkload(value.to_owned())));
         }

@@ -3,7 +3,7 @@
 use super::{Offer, PaletteCommand, offers::best_first};
 use crate::{
     app::{Knob, Model},
-    knobs::{Adjustable, Knobs},
+    knobs::Knobs,
     workload::{Workload, presets},
 };
 
@@ -12,7 +12,7 @@ impl Model {
     /// offered as well.
     pub(super) fn workloads(&self) -> Vec<Offer> {
         let offer = |workload: &Workload| {
-            let offer = self.setting(Adjustable::Workload, &workload.name);
+            let offer = self.setting(Knob::Workload, &workload.name);
             let help = match &offer.command {
                 PaletteCommand::Set(_) => about(workload),
                 _ => offer.help,

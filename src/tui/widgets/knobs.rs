@@ -17,7 +17,7 @@ use ratatui::layout::Rect;
 use super::{dialog::input, panel::section, table::around};
 use crate::{
     app::{Knob, Model, Purpose, SessionPhase, Spot, Subject},
-    knobs::{Adjustable, Knobs},
+    knobs::Knobs,
     tui::{Glyphs, Ink, Paint, cut, from_column, row},
 };
 
@@ -37,7 +37,7 @@ const LEAST_ROWS: u16 = 8;
 pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
     let knobs = Knob::of(model.knobs_shown());
     let most = (rest.height / 2).max(LEAST_ROWS);
-    let others = changed(model);
+    let others = Knob::changed_alone(&Knobs::default(), model.knobs_shown());
     let rows = (1 + knobs.len() as u16 + others.len() as u16).min(most);
     let selected = knobs.iter().position(|knob| *knob == model.panel.selected()).unwrap_or(0);
     let shown = around(selected, knobs.len(), rows - 1 - others.len() as u16);
@@ -57,17 +57,6 @@ pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
         let (name, value, end) = aligned(name, &value, line.width.into());
         paint.text(line, &row_text(' ', &name, &value, end), Ink::Text);
     }
-}
-
-/// Returns the names and values of the settings that have no row in the panel and differ from their defaults,
-/// such as `rhythm` and `spread`.
-fn changed(model: &Model) -> Vec<(&'static str, String)> {
-    let (knobs, usual) = (model.knobs_shown(), Knobs::default());
-    let changed = |setting: Adjustable| {
-        let value = Some(setting.value(knobs)).filter(|value| *value != setting.value(&usual))?;
-        setting.applies(knobs).then_some((setting.word(), value))
-    };
-    Adjustable::ALONE.into_iter().filter_map(changed).collect()
 }
 
 fn load(paint: &mut Paint, line: Rect, model: &Model) {

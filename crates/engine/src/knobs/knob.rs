@@ -1,24 +1,16 @@
-//! A knob: its name, how its value is shown, how a step changes it, and which values can be typed.
+//! A knob: its name, how its value is shown, and which values can be typed.
 
-use std::sync::Arc;
-
-use thiserror::Error;
-
-use super::{
-    Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, ParseArrivalsError,
-    ParseChoiceError, ParseLengthError,
-    steps::{
-        Direction, doubled, step_125, stepped, turned_distribution, turned_exponent, turned_percent,
-        turned_rate, turned_weight,
-    },
-};
+use super::{Backlog, Knobs, RandomLength, Rhythm, steps::DISTRIBUTIONS};
 use crate::{
     units::{self, ParseQuantityError},
-    workload::{
-        MAX_EXPONENT, MAX_RECEIVERS, MAX_SEARCH_NUMBER, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, SearchNumber,
-        WorkloadError,
-    },
+    workload::{Operation, SearchNumber, presets},
 };
+
+/// The value of `reconnect` that makes clients keep their connections.
+pub(super) const NEVER: &str = "never";
+
+/// The value that turns off `think` or `session-length`.
+pub(super) const NONE: &str = "none";
 
 /// A knob: a setting that a user can change while the load runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,77 +41,25 @@ pub enum Knob {
     Search(SearchNumber),
     /// The weight of the operation with this index in the workload.
     Weight(u16),
-}
-
-/// The reason why a knob cannot be changed.
-#[derive(Debug, Error, PartialEq)]
-pub enum KnobChangeError {
-    /// The knob is at its limit.
-    #[error("{0} is at its {1}, {2}")]
-    AtTheEnd(String, &'static str, String),
-    /// The workload lacks GET or SET, or both have the weight 0.
-    #[error(
-        "this workload lacks GET or SET, so the share of reads is fixed; change the weights of its operations instead"
-    )]
-    NoReads,
-    /// The knob has no effect on the commands of a trace (a file of recorded commands).
-    #[error("a trace sends the commands of its file; change clients, pipeline, rate or arrivals instead")]
-    Traced,
-    /// The workload sets the sizes of all its values, so the knob has no effect.
-    #[error("this workload sets the sizes of its values itself, so there is no value size to change")]
-    OwnSizes,
-    /// The workload sets the number of keys in each of its sets of keys, so the knob has no effect.
-    #[error("this workload sets the number of its keys itself, so there is no number to change")]
-    OwnKeys,
-    /// The workload's sets of keys have different distributions.
-    #[error("this workload has several distributions of keys; type one for all of them, such as zipfian 1.1")]
-    Several,
-    /// No set of keys has a distribution with an exponent, or the exponents differ.
-    #[error(
-        "the keys of this workload have no exponent, or several; first choose a distribution with an exponent, such as zipfian 0.99"
-    )]
-    NoExponent,
-    /// The change would leave no operation with a weight.
-    #[error("{0} is the only operation with a weight; first give a weight to another operation")]
-    LastOperation(String),
-    /// The operation is unknown.
-    #[error("'{0}' is not an operation with a weight; write for example {1} 5")]
-    NoOperation(String, String),
-    /// The typed exponent is not a number.
-    #[error("'{0}' is not an exponent such as 0.99 or 1.2")]
-    Exponent(String),
-    /// The loop is closed, so requests have no due times.
-    #[error("in a closed loop, requests are not due at set times; first set a rate")]
-    Closed,
-    /// The typed word is not a value of the setting.
-    #[error(transparent)]
-    Choice(#[from] ParseChoiceError),
-    /// The typed text does not describe arrivals.
-    #[error(transparent)]
-    Arrivals(#[from] ParseArrivalsError),
-    /// The typed text does not describe a length of time.
-    #[error(transparent)]
-    Length(#[from] ParseLengthError),
-    /// The typed distribution or workload is unknown or invalid.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// The typed text is not a quantity.
-    #[error(transparent)]
-    Quantity(#[from] ParseQuantityError),
-    /// A new setting is out of range, or two new settings contradict each other.
-    #[error(transparent)]
-    Range(#[from] KnobError),
-    /// The typed number does not fit into 32 bits. The last field is the largest value of the knob.
-    #[error("{0} must be at most {2}, not {1}")]
-    TooLarge(&'static str, u64, u32),
-    /// The share of reads is above 100 %.
-    #[error("reads must be between 0 and 100 percent, not {0}")]
-    Share(u64),
+    /// The weight of one operation. The typed value contains the operation's name and the weight.
+    WeightByName,
+    /// What happens to requests that cannot be sent in time.
+    Backlog,
+    /// How soon a client sends again after its replies have arrived.
+    Rhythm,
+    /// The number of replies after which a client opens a new connection.
+    Reconnect,
+    /// How long clients pause between batches.
+    Think,
+    /// How long a client uses a connection before it opens a new connection.
+    SessionLength,
+    /// The workload. The typed value is the name of a preset of `--workload`. A workload file cannot be given.
+    Workload,
 }
 
 impl Knob {
-    /// All knobs except the weights of operations.
-    pub const ALL: [Self; 12] = [
+    /// All knobs except the weights of single operations: first the knobs of the panel, in its order.
+    pub const ALL: [Self; 19] = [
         Self::Clients,
         Self::Pipeline,
         Self::Rate,
@@ -132,7 +72,18 @@ impl Knob {
         Self::Receivers,
         Self::Search(SearchNumber::Neighbours),
         Self::Search(SearchNumber::Ef),
+        Self::WeightByName,
+        Self::Backlog,
+        Self::Rhythm,
+        Self::Reconnect,
+        Self::Think,
+        Self::SessionLength,
+        Self::Workload,
     ];
+
+    /// The knobs that are not on the panel, and whose values are fields of [`Knobs`].
+    pub const ALONE: [Self; 5] =
+        [Self::Backlog, Self::Rhythm, Self::Reconnect, Self::Think, Self::SessionLength];
 
     /// Returns the knobs that are available with these settings, in the order of the panel. A workload of
     /// only GET and SET has a knob for the share of reads. Any other workload with several operations has a
@@ -145,7 +96,10 @@ impl Knob {
             Self::Exponent => workload.exponent().is_some(),
             Self::Receivers => workload.receivers.is_some(),
             Self::Search(number) => workload.search_number(*number).is_some(),
-            _ => true,
+            Self::Clients | Self::Pipeline | Self::Rate | Self::Arrivals | Self::ValueSize | Self::Keys => {
+                true
+            }
+            _ => false,
         };
         let several = workload.operations.len() > 1 && !workload.has_get_and_set_alone();
         let operations = if several { workload.operations.len() } else { 0 };
@@ -154,7 +108,7 @@ impl Knob {
     }
 
     /// Returns the operation whose weight this knob is, or `None` for other knobs.
-    fn operation(self, knobs: &Knobs) -> Option<&Operation> {
+    pub(super) fn operation(self, knobs: &Knobs) -> Option<&Operation> {
         let Self::Weight(place) = self else { return None };
         knobs.workload.operations.get(usize::from(place))
     }
@@ -164,7 +118,23 @@ impl Knob {
         self.operation(knobs).map_or(self.name(), |operation| &operation.name)
     }
 
-    /// Returns the knob's name on screen.
+    /// Finds the setting whose full name or first letters are at the beginning of a query. Returns the setting and the
+    /// value after it.
+    pub fn in_query(query: &str) -> Option<(Self, &str)> {
+        let query = query.trim_start();
+        let named = |setting: Self| query.strip_prefix(setting.name()).filter(|rest| rest.starts_with(' '));
+        if let Some((setting, rest)) =
+            Self::ALL.into_iter().find_map(|setting| Some((setting, named(setting)?)))
+        {
+            return Some((setting, rest.trim()));
+        }
+        let (word, value) = query.split_once(' ')?;
+        let setting =
+            Self::ALL.into_iter().find(|setting| setting.name().starts_with(&word.to_lowercase()))?;
+        Some((setting, value.trim()))
+    }
+
+    /// Returns the knob's name, as it is on screen and as a user types it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clients => "clients",
@@ -178,211 +148,171 @@ impl Knob {
             Self::Exponent => "exponent",
             Self::Receivers => "receivers",
             Self::Search(number) => number.name(),
-            Self::Weight(_) => "weight",
+            Self::Weight(_) | Self::WeightByName => "weight",
+            Self::Backlog => "backlog",
+            Self::Rhythm => "rhythm",
+            Self::Reconnect => "reconnect",
+            Self::Think => "think",
+            Self::SessionLength => "session-length",
+            Self::Workload => "workload",
         }
     }
 
-    /// Returns whether the values of the knob are always whole numbers. Only such a knob can be varied by a
-    /// sweep.
-    pub fn is_whole_number(self) -> bool {
-        !matches!(self, Self::Arrivals | Self::Distribution | Self::Exponent | Self::Weight(_))
+    /// Returns whether the knob has an effect with these knobs. `backlog` has no effect in a closed loop,
+    /// where requests have no due times. `think` has no effect in an open loop.
+    pub fn applies(self, knobs: &Knobs) -> bool {
+        match self {
+            Self::Backlog => knobs.rate.is_some(),
+            Self::Think => knobs.rate.is_none(),
+            _ => true,
+        }
+    }
+
+    /// Returns the name and the value of each knob in [`ALONE`](Self::ALONE) that has an effect and whose value
+    /// differs from its value in `base`.
+    pub fn changed_alone(base: &Knobs, now: &Knobs) -> Vec<(&'static str, String)> {
+        let changed = |knob: &Self| knob.applies(now) && knob.value(now) != knob.value(base);
+        Self::ALONE.into_iter().filter(changed).map(|knob| (knob.name(), knob.value(now))).collect()
+    }
+
+    /// Returns whether the values are whole numbers or lengths of time, so that a sweep can vary the knob.
+    pub fn is_number(self) -> bool {
+        !matches!(
+            self,
+            Self::Arrivals
+                | Self::Distribution
+                | Self::Exponent
+                | Self::Weight(_)
+                | Self::WeightByName
+                | Self::Backlog
+                | Self::Rhythm
+                | Self::Workload
+        )
+    }
+
+    /// Returns whether the values are lengths of time.
+    pub fn is_length(self) -> bool {
+        matches!(self, Self::Think | Self::SessionLength)
     }
 
     /// Returns the knob's value in `knobs`, with its unit.
     pub fn value(self, knobs: &Knobs) -> String {
+        let none = || NONE.to_owned();
+        let length = |length: Option<RandomLength>| length.map_or_else(none, |length| length.to_string());
         match self {
-            Self::Clients => knobs.clients.to_string(),
-            Self::Pipeline => knobs.pipeline.to_string(),
-            Self::Rate => {
-                knobs.rate.map_or_else(|| "max".to_owned(), |rate| units::setting(rate.into()) + "/s")
-            }
             Self::Arrivals => knobs.rate.map_or_else(|| "closed".to_owned(), |_| knobs.arrivals.to_string()),
-            Self::Reads => knobs.workload.read_share().map_or_else(|| "none".to_owned(), units::percent),
-            Self::ValueSize if knobs.workload.has_own_sizes() => "its own".to_owned(),
-            Self::ValueSize => units::bytes(knobs.value_size.into()),
-            Self::Keys if knobs.workload.has_own_keys() => "its own".to_owned(),
-            Self::Keys => units::setting(knobs.keyspace),
+            Self::Reads => knobs.workload.read_share().map_or_else(none, units::percent),
             Self::Distribution => match knobs.workload.distribution() {
-                None if knobs.workload.keys.is_empty() => "none".to_owned(),
+                None if knobs.workload.keys.is_empty() => none(),
                 None => "several".to_owned(),
                 // The exponent is a knob of its own.
                 Some(distribution) if distribution.exponent().is_some() => distribution.name(),
                 Some(distribution) => distribution.to_string(),
             },
-            Self::Exponent => {
-                knobs.workload.exponent().map_or_else(|| "none".to_owned(), |exponent| exponent.to_string())
-            }
-            Self::Receivers => {
-                knobs.workload.receiver_count().map_or_else(|| "none".to_owned(), |n| n.to_string())
-            }
-            Self::Search(number) => {
-                knobs.workload.search_number(number).map_or_else(|| "none".to_owned(), |n| n.to_string())
-            }
-            Self::Weight(_) => {
-                self.operation(knobs).map_or_else(|| "none".to_owned(), |o| o.weight.to_string())
-            }
+            Self::Exponent => knobs.workload.exponent().map_or_else(none, |exponent| exponent.to_string()),
+            Self::Backlog => knobs.backlog.to_string(),
+            Self::Rhythm => knobs.rhythm.to_string(),
+            Self::Think => length(knobs.think),
+            Self::SessionLength => length(knobs.session_length),
+            Self::WeightByName | Self::Workload => knobs.workload.to_string(),
+            _ => match self.number(knobs) {
+                Some(number) => self.written(number),
+                None => self.without_number().to_owned(),
+            },
         }
     }
 
-    /// Returns `knobs` with this knob changed by one step. The first step down from the rate `max` sets the next rate
-    /// below `ops_per_s`, the present throughput.
+    /// Returns the value of a knob that has no number.
+    fn without_number(self) -> &'static str {
+        match self {
+            Self::Rate => "max",
+            Self::ValueSize | Self::Keys => "its own",
+            Self::Reconnect => NEVER,
+            _ => NONE,
+        }
+    }
+
+    /// Returns a number of this knob with its unit: `50`, `10 k/s`, `4.00 KiB`, `5.00 ms`.
+    pub fn written(self, number: u64) -> String {
+        match self {
+            Self::Rate => units::setting(number) + "/s",
+            Self::Reads => format!("{number} %"),
+            Self::ValueSize => units::bytes(number),
+            Self::Keys => units::setting(number),
+            _ if self.is_length() && number == 0 => NONE.to_owned(),
+            _ if self.is_length() => units::latency(number.saturating_mul(1000)),
+            _ => number.to_string(),
+        }
+    }
+
+    /// Parses a number of this knob: `50`, `10k`, `4k` bytes, `5ms`, `none`. A length is in µs.
     ///
     /// # Errors
-    /// Fails if the knob is at its limit, if there is nothing to change, or if the new value contradicts another knob.
-    pub fn turned(
-        self,
-        knobs: &Knobs,
-        direction: Direction,
-        ops_per_s: Option<f64>,
-    ) -> Result<Knobs, KnobChangeError> {
-        self.check_trace(knobs)?;
-        let mut turned = knobs.clone();
+    /// Fails if the text is no number, or no length of time.
+    pub fn parse(self, text: &str) -> Result<u64, ParseQuantityError> {
         match self {
-            Self::Clients => turned.clients = stepped(knobs.clients, direction, MAX_CLIENTS),
-            Self::Pipeline => turned.pipeline = stepped(knobs.pipeline, direction, MAX_PIPELINE),
-            Self::Rate => turned.rate = turned_rate(knobs.rate, direction, ops_per_s),
-            Self::Arrivals => {
-                knobs.rate.ok_or(KnobChangeError::Closed)?;
-                turned.arrivals = match (knobs.arrivals, direction) {
-                    (Arrivals::Times, Direction::Down) => Arrivals::Poisson,
-                    (Arrivals::Poisson | Arrivals::Times, Direction::Up) if knobs.times.is_some() => {
-                        Arrivals::Times
-                    }
-                    (_, Direction::Down) => Arrivals::Constant,
-                    (_, Direction::Up) => Arrivals::Poisson,
-                };
-            }
-            Self::Reads => {
-                let percent = knobs.workload.read_share().ok_or(KnobChangeError::NoReads)? * 100.0;
-                turned.workload = knobs.workload.with_read_percent(turned_percent(percent, direction));
-            }
-            Self::ValueSize if knobs.workload.has_own_sizes() => return Err(KnobChangeError::OwnSizes),
-            Self::ValueSize => turned.value_size = doubled(knobs.value_size, direction, MAX_VALUE_SIZE),
-            Self::Keys if knobs.workload.has_own_keys() => return Err(KnobChangeError::OwnKeys),
-            Self::Keys => turned.keyspace = step_125(knobs.keyspace, direction).clamp(1, MAX_KEYSPACE),
-            Self::Distribution => {
-                let distribution = knobs.workload.distribution().ok_or(KnobChangeError::Several)?;
-                turned.workload =
-                    knobs.workload.with_distribution(turned_distribution(distribution, direction));
-            }
-            Self::Exponent => {
-                let exponent = knobs.workload.exponent().ok_or(KnobChangeError::NoExponent)?;
-                turned.workload =
-                    knobs.workload.with_exponent(turned_exponent(exponent, direction, MAX_EXPONENT));
-            }
-            Self::Receivers => {
-                let receivers =
-                    stepped(knobs.workload.receiver_count().unwrap_or(1), direction, MAX_RECEIVERS);
-                turned.workload = Arc::new(knobs.workload.with_receivers(receivers)?);
-            }
-            Self::Search(number) => {
-                let value = knobs.workload.search_number(number).unwrap_or(1);
-                let value = stepped(value, direction, MAX_SEARCH_NUMBER);
-                turned.workload = Arc::new(knobs.workload.with_search_number(number, value)?);
-            }
-            Self::Weight(place) => {
-                let weight = self.operation(knobs).map_or(0, |operation| operation.weight);
-                let weight = turned_weight(weight, direction, MAX_WEIGHT);
-                turned = self.weighing(knobs, place.into(), weight)?;
-            }
+            Self::Rate => units::parse_count(text.trim_end_matches("/s")),
+            Self::Reads => units::parse_count(text.trim_end_matches('%').trim_end()),
+            Self::ValueSize => units::parse_bytes(text),
+            _ if self.is_length() && matches!(text, "0" | NONE) => Ok(0),
+            _ if self.is_length() => units::parse_microseconds(text),
+            _ => units::parse_count(text),
         }
-        if turned == *knobs {
-            let end = if direction == Direction::Up { "highest" } else { "lowest" };
-            return Err(KnobChangeError::AtTheEnd(self.called(knobs).to_owned(), end, self.value(knobs)));
-        }
-        Ok(turned.checked()?)
     }
 
-    /// Returns `knobs` with this knob set to the typed value: a count or size with an optional suffix, a percentage,
-    /// `max` for a rate, or a distribution with its parameters.
-    ///
-    /// # Errors
-    /// Fails if the text is invalid or out of range. The message gives the reason.
-    pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, KnobChangeError> {
-        self.check_trace(knobs)?;
-        let mut typed = knobs.clone();
-        let text = text.trim();
-        let too_large = |n| KnobChangeError::TooLarge(self.name(), n, self.most());
-        let narrow = |n: u64| u32::try_from(n).map_err(|_| too_large(n));
+    /// Returns the values that are words, such as `max` or `poisson`.
+    pub fn choices(self) -> Vec<&'static str> {
         match self {
-            Self::Clients => typed.clients = narrow(units::parse_count(text)?)?,
-            Self::Pipeline => typed.pipeline = narrow(units::parse_count(text)?)?,
-            Self::Rate if text.eq_ignore_ascii_case("max") => typed.rate = None,
-            Self::Rate => {
-                let bare = text.strip_suffix("/s").unwrap_or(text);
-                typed.rate = Some(narrow(units::parse_count(bare)?)?);
-            }
-            Self::Arrivals => {
-                knobs.rate.ok_or(KnobChangeError::Closed)?;
-                typed.arrivals = text.parse()?;
-            }
-            Self::Reads => {
-                knobs.workload.read_share().ok_or(KnobChangeError::NoReads)?;
-                let percent = units::parse_count(text.trim_end_matches('%').trim_end())?;
-                let percent = u32::try_from(percent).ok().filter(|p| *p <= 100);
-                let percent = percent.ok_or_else(|| KnobChangeError::Share(percent_of(text)))?;
-                typed.workload = knobs.workload.with_read_percent(percent);
-            }
-            Self::ValueSize if knobs.workload.has_own_sizes() => return Err(KnobChangeError::OwnSizes),
-            Self::ValueSize => typed.value_size = narrow(units::parse_bytes(text)?)?,
-            Self::Keys if knobs.workload.has_own_keys() => return Err(KnobChangeError::OwnKeys),
-            Self::Keys => typed.keyspace = units::parse_count(text)?,
-            Self::Distribution if knobs.workload.keys.is_empty() => {
-                return Err(knobs.workload.has_no_keys().into());
-            }
-            Self::Distribution => typed.workload = knobs.workload.with_distribution(text.parse()?),
-            Self::Exponent => {
-                knobs.workload.exponent().ok_or(KnobChangeError::NoExponent)?;
-                let exponent = text.parse().map_err(|_| KnobChangeError::Exponent(text.to_owned()))?;
-                typed.workload = knobs.workload.with_exponent(exponent);
-            }
-            Self::Receivers => {
-                typed.workload = Arc::new(knobs.workload.with_receivers(narrow(units::parse_count(text)?)?)?);
-            }
-            Self::Search(number) => {
-                let value = narrow(units::parse_count(text)?)?;
-                typed.workload = Arc::new(knobs.workload.with_search_number(number, value)?);
-            }
-            Self::Weight(place) => {
-                typed = self.weighing(knobs, place.into(), narrow(units::parse_count(text)?)?)?;
-            }
+            Self::Rate => vec!["max"],
+            Self::Arrivals => vec!["constant", "poisson"],
+            Self::Distribution => DISTRIBUTIONS.to_vec(),
+            Self::Backlog => Backlog::ALL.map(Backlog::name).to_vec(),
+            Self::Rhythm => Rhythm::ALL.map(Rhythm::name).to_vec(),
+            Self::Reconnect => vec![NEVER],
+            Self::Think | Self::SessionLength => vec![NONE],
+            Self::Workload => presets().map(|preset| preset.name.as_str()).collect(),
+            _ => Vec::new(),
         }
-        Ok(typed.checked()?)
     }
 
-    /// Returns the largest value of this knob, if it fits into 32 bits.
-    fn most(self) -> u32 {
+    /// Returns a short description of the values that can be typed.
+    pub fn range(self) -> &'static str {
         match self {
-            Self::Clients => MAX_CLIENTS,
-            Self::Pipeline => MAX_PIPELINE,
-            Self::ValueSize => MAX_VALUE_SIZE,
-            Self::Receivers => MAX_RECEIVERS,
-            Self::Search(_) => MAX_SEARCH_NUMBER,
-            Self::Weight(_) => MAX_WEIGHT,
-            Self::Rate | Self::Arrivals | Self::Reads | Self::Keys | Self::Distribution | Self::Exponent => {
-                u32::MAX
+            Self::Clients | Self::Pipeline | Self::Keys | Self::Receivers | Self::Search(_) => {
+                "a count: 250, 20k, 1.5M"
             }
+            Self::Rate => "requests a second, or max",
+            Self::Reads => "percent",
+            Self::ValueSize => "bytes: 100, 4k, 1M",
+            Self::Arrivals => "constant, poisson, bursty 10x 1s/10s, or times (--times, --trace)",
+            Self::Distribution => "a distribution with its parameters: zipfian 1.1, hotspot 0.2 0.8",
+            Self::Exponent => "a number above 0, up to 10",
+            Self::Weight(_) => "a number; 0 switches the operation off",
+            Self::WeightByName => "an operation and its weight: GET 5, or GET 0 to switch it off",
+            Self::Backlog => "queue or shed",
+            Self::Rhythm => "grouped or spread",
+            Self::Reconnect => "a number of replies after which clients reconnect, or never",
+            Self::Think | Self::SessionLength => "20ms, 5ms..50ms, exponential 20ms, or none",
+            Self::Workload => "the name of a preset",
         }
     }
-
-    /// Refuses knobs that have no effect on the requests of a trace.
-    fn check_trace(self, knobs: &Knobs) -> Result<(), KnobChangeError> {
-        let applies = matches!(self, Self::Clients | Self::Pipeline | Self::Rate | Self::Arrivals);
-        if applies || knobs.workload.trace.is_none() { Ok(()) } else { Err(KnobChangeError::Traced) }
-    }
-
-    /// Returns `knobs` with this weight for the operation with index `place`.
-    fn weighing(self, knobs: &Knobs, place: usize, weight: u32) -> Result<Knobs, KnobChangeError> {
-        if weight == 0 && knobs.workload.is_only_weighted(place) {
-            return Err(KnobChangeError::LastOperation(self.called(knobs).to_owned()));
-        }
-        Ok(Knobs { workload: knobs.workload.with_weight(place, weight), ..knobs.clone() })
-    }
-}
-
-fn percent_of(text: &str) -> u64 {
-    units::parse_count(text.trim_end_matches('%').trim_end()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_begins_with_the_name_of_a_setting_or_its_first_letters() {
+        let found = |query| Knob::in_query(query).map(|(setting, value)| (setting.name(), value));
+        assert_eq!(found("clients 200"), Some(("clients", "200")));
+        assert_eq!(found("cl 200"), Some(("clients", "200")));
+        assert_eq!(found("value size 4k"), Some(("value size", "4k")));
+        assert_eq!(found("value 4k"), Some(("value size", "4k")));
+        assert_eq!(found("dist zipfian 1.1"), Some(("distribution", "zipfian 1.1")));
+        assert_eq!(found("weight GET 5"), Some(("weight", "GET 5")));
+        assert_eq!(found("rate "), Some(("rate", "")));
+        assert_eq!(found("rate"), None, "no value is begun");
+        assert_eq!(found("preset cache"), None);
+    }
+}

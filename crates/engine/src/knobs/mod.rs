@@ -7,8 +7,8 @@
 //! ```
 //! This module does not depend on the load engine.
 
-mod adjustable;
 mod arrivals;
+mod change;
 mod knob;
 mod presets;
 mod random_length;
@@ -16,9 +16,9 @@ mod steps;
 mod values;
 mod workload;
 
-pub use adjustable::Adjustable;
 pub use arrivals::{Arrivals, Backlog, Bursts, ParseArrivalsError, ParseChoiceError, Rhythm, SHED_AFTER_NS};
-pub use knob::{Knob, KnobChangeError};
+pub use change::KnobChangeError;
+pub use knob::Knob;
 pub use presets::{KnobPreset, PRESETS};
 pub use random_length::{ParseLengthError, RandomLength};
 pub use steps::Direction;

@@ -5,7 +5,7 @@ use crate::workload::Distribution;
 /// The highest rate that steps can set; the next step up sets `max`. A higher rate must be typed.
 const HIGHEST_TURNED_RATE: u64 = 5_000_000;
 /// By how many percentage points a step changes the share of reads.
-const READS_STEP: u32 = 5;
+const READS_STEP: u64 = 5;
 
 /// The direction of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,15 +41,11 @@ pub(super) fn step_125(n: u64, direction: Direction) -> u64 {
     }
 }
 
-pub(super) fn stepped(n: u32, direction: Direction, highest: u32) -> u32 {
-    u32::try_from(step_125(n.into(), direction)).unwrap_or(highest).min(highest)
-}
-
 /// Returns the power of two that follows `n` in this direction.
-pub(super) fn doubled(n: u32, direction: Direction, highest: u32) -> u32 {
+pub(super) fn doubled(n: u64, direction: Direction) -> u64 {
     let power = n.checked_ilog2().map_or(1, |log| 1 << log);
     match direction {
-        Direction::Up => (power * 2).min(highest),
+        Direction::Up => power * 2,
         Direction::Down if power < n => power,
         Direction::Down => (power / 2).max(1),
     }
@@ -77,18 +73,18 @@ fn next_whole(n: f64, direction: Direction) -> f64 {
     }
 }
 
-/// Returns the multiple of [`READS_STEP`] that follows `percent` in this direction, 0 to 100.
-pub(super) fn turned_percent(percent: f64, direction: Direction) -> u32 {
-    let next = next_whole(percent / f64::from(READS_STEP), direction);
-    (next.max(0.0) as u32 * READS_STEP).min(100)
+/// Returns the multiple of [`READS_STEP`] that follows `percent` in this direction, 0 or more.
+pub(super) fn turned_percent(percent: f64, direction: Direction) -> u64 {
+    let next = next_whole(percent / READS_STEP as f64, direction);
+    next.max(0.0) as u64 * READS_STEP
 }
 
 /// Returns the weight that follows `n` in this direction in the series 0, 1, 2, 5, 10, …
-pub(super) fn turned_weight(n: u32, direction: Direction, highest: u32) -> u32 {
+pub(super) fn turned_weight(n: u64, direction: Direction) -> u64 {
     match (n, direction) {
         (0, Direction::Up) => 1,
         (0 | 1, Direction::Down) => 0,
-        _ => stepped(n, direction, highest),
+        _ => step_125(n, direction),
     }
 }
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::{Arrivals, Backlog, RandomLength, Rhythm};
 use crate::{
     units,
-    workload::{self, DueTimes, MAX_VALUE_SIZE, Workload, WorkloadError},
+    workload::{self, DueTimes, MAX_VALUE_SIZE, Workload, WorkloadChoice, WorkloadError},
 };
 
 /// The largest number of client connections.
@@ -164,6 +164,24 @@ impl Knobs {
             return Err(KnobError::Batch { pipeline, values });
         }
         Ok(self)
+    }
+
+    /// Returns the knobs with the chosen workload, and with the clients, pipeline, rate, value size and number of keys
+    /// that the workload suggests.
+    ///
+    /// # Errors
+    /// Fails if a knob is out of range. The error names the first such knob.
+    pub fn with_chosen(&self, WorkloadChoice { workload, load }: &WorkloadChoice) -> Result<Self, KnobError> {
+        let knobs = Self {
+            workload: workload.clone(),
+            clients: load.clients.unwrap_or(self.clients),
+            pipeline: load.pipeline.unwrap_or(self.pipeline),
+            rate: load.rate.or(self.rate),
+            value_size: load.data_size.unwrap_or(self.value_size),
+            keyspace: load.keys.unwrap_or(self.keyspace),
+            ..self.clone()
+        };
+        knobs.checked()
     }
 }
 

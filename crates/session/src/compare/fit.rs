@@ -1,7 +1,7 @@
 //! The reasons why two runs cannot be compared.
 
 use super::Run;
-use crate::knobs::{Adjustable, Knobs};
+use crate::knobs::{Knob, Knobs};
 
 /// Returns the settings that must be equal but differ between `base` and `new`. The list is empty if the runs
 /// can be compared.
@@ -50,10 +50,8 @@ fn different_knobs(a: &Knobs, b: &Knobs) -> Vec<String> {
         pair("keys", a.keys(), b.keys()),
     ];
     // All other settings are part of the text of the rate, which is compared above.
-    let has_own_text =
-        |setting: &Adjustable| matches!(setting, Adjustable::Reconnect | Adjustable::SessionLength);
-    let alone = Adjustable::ALONE.into_iter().filter(has_own_text);
-    let alone = alone.map(|setting| pair(setting.word(), setting.value(a), setting.value(b)));
+    let with_own_text = [Knob::Reconnect, Knob::SessionLength];
+    let alone = with_own_text.map(|knob| pair(knob.name(), knob.value(a), knob.value(b)));
     let mut misfits: Vec<_> = named.into_iter().chain(alone).flatten().collect();
     if misfits.is_empty() && a.workload != b.workload {
         misfits.push("workload: operations with the same names but different commands".to_owned());

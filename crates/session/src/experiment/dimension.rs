@@ -1,10 +1,8 @@
 //! The horizontal axis of a curve: a knob or a server parameter whose values are numbers or lengths of time.
 
-use std::sync::Arc;
-
 use super::{ExperimentSetting, WordsError};
 use crate::{
-    knobs::{Adjustable, Knob, Knobs, RandomLength},
+    knobs::{Knob, Knobs},
     server::{PARAMETERS, Parameter, ParameterValues},
     units::{self, ParseQuantityError},
 };
@@ -12,11 +10,8 @@ use crate::{
 /// A knob (a setting of the load) or a server parameter, with numeric values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
-    /// A knob.
+    /// A knob. The values of `think` and `session-length` are fixed lengths, in µs; 0 is `none`.
     Knob(Knob),
-    /// `reconnect`, `think` or `session-length`. The values of `think` and `session-length` are fixed
-    /// lengths, in µs; 0 is `none`.
-    Setting(Adjustable),
     /// A parameter of the server.
     Parameter(&'static Parameter),
 }
@@ -28,9 +23,7 @@ impl Dimension {
     }
 
     fn knobs() -> impl Iterator<Item = Self> {
-        let settings = [Adjustable::Reconnect, Adjustable::Think, Adjustable::SessionLength];
-        let knobs = Knob::ALL.into_iter().filter(|knob| knob.is_whole_number()).map(Self::Knob);
-        knobs.chain(settings.map(Self::Setting))
+        Knob::ALL.into_iter().filter(|knob| knob.is_number()).map(Self::Knob)
     }
 
     fn parameters() -> impl Iterator<Item = Self> {
@@ -59,14 +52,8 @@ impl Dimension {
             };
             return Ok((found.ok_or_else(none)?, rest.trim()));
         }
-        match Adjustable::in_query(text) {
-            Some((Adjustable::Knob(knob), rest)) if knob.is_whole_number() => {
-                return Ok((Self::Knob(knob), rest));
-            }
-            Some((setting, rest)) if Self::knobs().any(|known| known == Self::Setting(setting)) => {
-                return Ok((Self::Setting(setting), rest));
-            }
-            _ => {}
+        if let Some((knob, rest)) = Knob::in_query(text).filter(|(knob, _)| knob.is_number()) {
+            return Ok((Self::Knob(knob), rest));
         }
         let words = Self::knobs().map(Self::word).collect::<Vec<_>>().join(", ");
         Err(WordsError::of(format!(
@@ -78,7 +65,6 @@ impl Dimension {
     pub fn name(self) -> &'static str {
         match self {
             Self::Knob(knob) => knob.name(),
-            Self::Setting(setting) => setting.word(),
             Self::Parameter(parameter) => parameter.name,
         }
     }
@@ -101,7 +87,7 @@ impl Dimension {
 
     /// Returns whether the values are lengths of time.
     fn is_length(self) -> bool {
-        matches!(self, Self::Setting(Adjustable::Think | Adjustable::SessionLength))
+        matches!(self, Self::Knob(knob) if knob.is_length())
     }
 
     /// Returns whether the dimension is a concurrency, such as the number of clients. The universal
@@ -109,7 +95,6 @@ impl Dimension {
     pub fn is_concurrency(self) -> bool {
         match self {
             Self::Knob(knob) => matches!(knob, Knob::Clients | Knob::Pipeline),
-            Self::Setting(_) => false,
             Self::Parameter(parameter) => parameter.name == "io-threads",
         }
     }
@@ -118,7 +103,6 @@ impl Dimension {
     pub fn is_bytes(self) -> bool {
         match self {
             Self::Knob(knob) => knob == Knob::ValueSize,
-            Self::Setting(_) => false,
             Self::Parameter(parameter) => matches!(parameter.values, ParameterValues::Bytes(_)),
         }
     }
@@ -129,48 +113,27 @@ impl Dimension {
     /// Fails if the text is not a number, or no length of time.
     pub fn parse(self, text: &str) -> Result<u64, ParseQuantityError> {
         match self {
-            _ if self.is_length() && matches!(text, "0" | "none") => Ok(0),
-            _ if self.is_length() => units::parse_microseconds(text),
+            Self::Knob(knob) => knob.parse(text),
             _ if self.is_bytes() => units::parse_bytes(text),
-            Self::Knob(Knob::Rate) => units::parse_count(text.trim_end_matches("/s")),
-            Self::Knob(Knob::Reads) => units::parse_count(text.trim_end_matches('%').trim_end()),
-            _ => units::parse_count(text),
+            Self::Parameter(_) => units::parse_count(text),
         }
     }
 
     /// Returns a value with its unit: `50`, `10 k/s`, `4.00 KiB`, `5.00 ms`.
     pub fn written(self, value: u64) -> String {
         match self {
-            _ if self.is_length() && value == 0 => "none".to_owned(),
-            _ if self.is_length() => units::latency(value.saturating_mul(1000)),
+            Self::Knob(knob) => knob.written(value),
             _ if self.is_bytes() => units::bytes(value),
-            Self::Knob(Knob::Rate) => units::setting(value) + "/s",
-            Self::Knob(Knob::Reads) => format!("{value} %"),
-            _ => units::setting(value),
+            Self::Parameter(_) => units::setting(value),
         }
     }
 
     /// Returns the value of the dimension in these knobs. Returns `None` for a server parameter, and for a knob without
     /// a value, such as the rate of a closed loop.
     pub fn value(self, knobs: &Knobs) -> Option<u64> {
-        let fixed = |length: Option<RandomLength>| length.map_or(Some(0), RandomLength::fixed_us);
-        let knob = match self {
-            Self::Knob(knob) => knob,
-            Self::Setting(Adjustable::Think) => return fixed(knobs.think),
-            Self::Setting(Adjustable::SessionLength) => return fixed(knobs.session_length),
-            Self::Setting(_) => return knobs.reconnect.map(u64::from),
-            Self::Parameter(_) => return None,
-        };
-        match knob {
-            Knob::Clients => Some(knobs.clients.into()),
-            Knob::Pipeline => Some(knobs.pipeline.into()),
-            Knob::Rate => knobs.rate.map(u64::from),
-            Knob::Arrivals | Knob::Distribution | Knob::Exponent | Knob::Weight(_) => None,
-            Knob::Reads => knobs.workload.read_share().map(|share| (share * 100.0).round() as u64),
-            Knob::ValueSize => (!knobs.workload.has_own_sizes()).then_some(knobs.value_size.into()),
-            Knob::Receivers => knobs.workload.receiver_count().map(u64::from),
-            Knob::Search(number) => knobs.workload.search_number(number).map(u64::from),
-            Knob::Keys => (!knobs.workload.has_own_keys()).then_some(knobs.keyspace),
+        match self {
+            Self::Knob(knob) => knob.number(knobs),
+            Self::Parameter(_) => None,
         }
     }
 
@@ -182,35 +145,11 @@ impl Dimension {
         ExperimentSetting::parse(&self.setting(value), base)
     }
 
-    /// Returns the knobs, with the default value for the knob of this dimension.
+    /// Returns the knobs, with 1 as the value of this dimension's knob. So knobs become equal if they differ in this
+    /// knob only.
     pub(super) fn others(self, knobs: &Knobs) -> Knobs {
-        let mut knobs = knobs.clone();
-        let usual = Knobs::default();
-        match self {
-            Self::Knob(Knob::Clients) => knobs.clients = usual.clients,
-            Self::Knob(Knob::Pipeline) => knobs.pipeline = usual.pipeline,
-            Self::Knob(Knob::Rate) => knobs.rate = None,
-            Self::Knob(Knob::Reads) if knobs.workload.read_share().is_some() => {
-                knobs.workload = knobs.workload.with_read_percent(50);
-            }
-            Self::Knob(Knob::ValueSize) => knobs.value_size = usual.value_size,
-            Self::Knob(Knob::Keys) => knobs.keyspace = usual.keyspace,
-            Self::Knob(Knob::Receivers) => {
-                if let Ok(workload) = knobs.workload.with_receivers(1) {
-                    knobs.workload = Arc::new(workload);
-                }
-            }
-            Self::Knob(Knob::Search(number)) => {
-                if let Ok(workload) = knobs.workload.with_search_number(number, 1) {
-                    knobs.workload = Arc::new(workload);
-                }
-            }
-            Self::Setting(Adjustable::Think) => knobs.think = None,
-            Self::Setting(Adjustable::SessionLength) => knobs.session_length = None,
-            Self::Setting(_) => knobs.reconnect = None,
-            Self::Knob(_) | Self::Parameter(_) => {}
-        }
-        knobs
+        let Self::Knob(knob) = self else { return knobs.clone() };
+        knob.with_number(knobs, 1).unwrap_or_else(|_| knobs.clone())
     }
 }
 
@@ -278,9 +217,7 @@ mod tests {
             }
             let setting = dimension.set(50, &knobs).unwrap();
             match dimension {
-                Dimension::Knob(_) | Dimension::Setting(_) => {
-                    assert_eq!(dimension.value(&setting.knobs), Some(50));
-                }
+                Dimension::Knob(_) => assert_eq!(dimension.value(&setting.knobs), Some(50)),
                 Dimension::Parameter(parameter) => assert_eq!(setting.config, [(parameter, "50".to_owned())]),
             }
             assert_eq!(dimension.others(&setting.knobs), dimension.others(&knobs), "{dimension:?}");

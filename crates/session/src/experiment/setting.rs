@@ -6,7 +6,7 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::{
-    knobs::{Adjustable, Knobs, PRESETS},
+    knobs::{Knob, Knobs, PRESETS},
     server::{PARAMETERS, Parameter},
     units::ParseQuantityError,
 };
@@ -45,7 +45,7 @@ pub struct ExperimentSetting {
 
 /// Returns the error for a setting with the text `part`, if this text changes nothing.
 fn nothing(part: &str) -> WordsError {
-    let words = Adjustable::all().skip(1).map(Adjustable::word).collect::<Vec<_>>().join(", ");
+    let words = Knob::ALL.map(Knob::name)[1..].join(", ");
     let example = format!("clients 50, {words}, preset NAME or config NAME VALUE");
     WordsError::of(format!("'{part}' is not a setting; write for example {example}"))
 }
@@ -115,7 +115,7 @@ impl ExperimentSetting {
                 self.knobs = preset.of(&self.knobs);
             }
             _ => {
-                let named = Adjustable::in_query(part).filter(|(_, value)| !value.is_empty());
+                let named = Knob::in_query(part).filter(|(_, value)| !value.is_empty());
                 let (named, value) = named.ok_or_else(|| nothing(part))?;
                 self.knobs = named.typed(&self.knobs, value).map_err(WordsError::of)?;
             }

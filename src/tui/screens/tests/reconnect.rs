@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     app::Screen,
-    knobs::{Adjustable, Backlog},
+    knobs::{Backlog, Knob},
     session::Opening,
     stats::fixture::repeated,
 };
@@ -50,7 +50,7 @@ fn the_time_to_open_connections_is_shown_with_the_load() {
 fn settings_that_differ_from_their_defaults_are_shown_with_the_knobs() {
     let mut knobs = Knobs { load: true, ..Knobs::default() };
     for text in ["rhythm spread", "reconnect 1000", "think 5ms..50ms", "session-length 10s..60s"] {
-        let (setting, value) = Adjustable::in_query(text).unwrap();
+        let (setting, value) = Knob::in_query(text).unwrap();
         knobs = setting.typed(&knobs, value).unwrap();
     }
     let shown = |knobs: &Knobs, (width, height)| {

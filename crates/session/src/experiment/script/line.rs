@@ -3,7 +3,7 @@
 use super::ramp::Ramp;
 use crate::{
     experiment::WordsError,
-    knobs::Adjustable,
+    knobs::Knob,
     units::{ParseQuantityError, parse_duration},
 };
 
@@ -84,9 +84,9 @@ fn seconds(text: &str) -> Result<f64, ParseQuantityError> {
 /// Returns the names of the knobs and parameters that a setting changes.
 fn named(part: &str) -> Vec<String> {
     match part.split_once(' ') {
-        Some(("preset", _)) => Adjustable::all().map(|named| named.word().to_owned()).collect(),
+        Some(("preset", _)) => Knob::ALL.map(|named| named.name().to_owned()).to_vec(),
         Some(("config", rest)) => vec![format!("config {}", rest.split_whitespace().next().unwrap_or(""))],
-        _ => Adjustable::in_query(part).map(|(named, _)| named.word().to_owned()).into_iter().collect(),
+        _ => Knob::in_query(part).map(|(named, _)| named.name().to_owned()).into_iter().collect(),
     }
 }
 

@@ -1,5 +1,8 @@
 use super::*;
-use crate::workload::{Keyset, Workload, preset};
+use crate::{
+    knobs::Backlog,
+    workload::{Keyset, Operation, Workload, preset},
+};
 
 fn walk(knob: Knob, direction: Direction, from: Knobs, steps: usize) -> Vec<String> {
     let mut knobs = from;
@@ -195,4 +198,38 @@ fn keys_that_the_workload_sets_itself_are_shown_and_cannot_be_changed() {
     assert_eq!(Knob::Distribution.turned(&several, Direction::Up, None), Err(KnobChangeError::Several));
     assert_eq!(Knob::Distribution.typed(&several, "gaussian").unwrap().workload.distributions().len(), 1);
     assert_eq!(walk(Knob::Exponent, Direction::Up, several, 1), ["1.2"]);
+}
+
+#[test]
+fn a_weight_is_set_by_the_name_of_its_operation() {
+    let knobs = Knobs::default();
+    let set = |text| Knob::WeightByName.typed(&knobs, text).map(|knobs| knobs.workload.to_string());
+    for text in ["GET 5", "get 5", " GET  5 "] {
+        assert_eq!(set(text), Ok("SET:GET 1:5".to_owned()), "{text}");
+    }
+    for (text, error) in [
+        ("INCR 5", "'INCR 5' is not an operation with a weight; write for example weight GET 5"),
+        ("GET", "'GET' is not an operation with a weight; write for example weight GET 5"),
+        ("GET x", "'x' is not a count such as 50, 100k or 1.5M"),
+    ] {
+        assert_eq!(set(text).unwrap_err().to_string(), error);
+    }
+}
+
+#[test]
+fn valid_values_are_accepted_and_other_values_are_refused() {
+    let knobs = Knobs::default();
+    assert_eq!(Knob::Backlog.typed(&knobs, "shed").unwrap().backlog, Backlog::Shed);
+    assert_eq!(Knob::Workload.typed(&knobs, "get").unwrap().workload, preset("get").unwrap());
+    assert!(
+        Knob::Workload.typed(&knobs, "x").unwrap_err().to_string().starts_with("there is no workload 'x'")
+    );
+    for setting in Knob::ALL {
+        assert!(setting.typed(&knobs, "?").is_err(), "{setting:?}");
+        let open = Knobs { rate: Some(1000), ..knobs.clone() };
+        assert!(!setting.range().is_empty());
+        for choice in setting.choices() {
+            assert!(setting.typed(&open, choice).is_ok(), "{setting:?} {choice}");
+        }
+    }
 }
