@@ -126,10 +126,10 @@ impl Dialect {
     ///
     /// # Errors
     /// Fails if the dialect does not have the command.
-    pub(super) fn lay_out<'a>(
+    pub(super) fn lay_out(
         self,
-        words: &[Vec<ArgumentPart<'a>>],
-    ) -> Result<Vec<LayoutElement<'a>>, UnsupportedCommand> {
+        words: &[Vec<ArgumentPart>],
+    ) -> Result<Vec<LayoutElement>, UnsupportedCommand> {
         match self {
             Self::Resp2 | Self::Resp3 => Ok(resp::lay_out(words)),
             Self::Memcached => memcached::lay_out(words),

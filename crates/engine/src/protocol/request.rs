@@ -56,51 +56,22 @@ enum NextSlot {
 #[derive(Debug, Clone)]
 enum RareSlot {
     /// An argument that is a value of this kind, with its length before it.
-    Sized(ArgumentHead<SlotPart>, u16),
+    Sized(ArgumentHead, u16),
     /// A number, without its length.
-    Plain(SlotPart),
+    Plain(ArgumentPart),
     /// An argument that is a number of this source, with its length before it.
     SizedNumber(u16),
     /// Any other argument. The length of the argument is known only after the argument is filled.
-    Argument(ArgumentHead<SlotPart>, Vec<SlotPart>),
+    Argument(ArgumentHead, Vec<ArgumentPart>),
     /// A key of memcached or a path of HTTP, and the function that checks the filled bytes.
-    Key(Vec<SlotPart>, fn(&[u8]) -> bool),
+    Key(Vec<ArgumentPart>, fn(&[u8]) -> bool),
 }
 
-/// A part of an argument or a key that is filled for each request.
-#[derive(Debug, Clone)]
-enum SlotPart {
-    Text(Vec<u8>),
-    Digits(u16),
-    Number(u16),
-    Padded(u16, u8),
-    OfKey(DerivedSlot),
-    Value(u16),
-    /// A number that is inserted later: the number from the reply to the previous request.
-    Awaited,
-}
-
-/// A part of a request that is derived from a key.
-#[derive(Debug, Clone)]
-struct DerivedSlot {
-    /// The key prefix (the text before the number), and the hash of the prefix.
-    prefix: String,
-    hash: i32,
-    source: u16,
-    digits: u8,
-    derived: Derived<Vec<u8>>,
-}
-
-impl DerivedSlot {
-    fn new(key: KeyPart, derived: Derived<Vec<u8>>) -> Self {
-        let KeyPart { prefix, source, digits } = key;
-        Self { prefix: prefix.to_owned(), hash: java_hash(0, prefix.encode_utf16()), source, digits, derived }
-    }
-
-    /// Appends the derived bytes: a vector, a hash, or the text `key:field:hash:hash…`, cut to its length. In the text,
-    /// each hash is the hash of all text before it.
-    fn append(&self, number: u64, out: &mut Vec<u8>) {
-        match self.derived {
+impl KeyPart {
+    /// Appends the bytes that are derived from the key with this number: a vector, a hash, or the text
+    /// `key:field:hash:hash…`, cut to its length. In the text, each hash is the hash of all text before it.
+    fn append(&self, derived: &Derived, number: u64, out: &mut Vec<u8>) {
+        match *derived {
             Derived::Vector(set, dimensions) => return append_vector((set, number), dimensions, out),
             Derived::VectorList(set, dimensions) => {
                 let mut vector = Vec::new();
@@ -114,7 +85,7 @@ impl DerivedSlot {
         let begin = out.len();
         append_padded(number, self.digits, out);
         let hash = |out: &[u8]| java_hash(self.hash, out[begin..].iter().map(|byte| u16::from(*byte)));
-        let Derived::Value(field, length) = &self.derived else {
+        let Derived::Value(field, length) = derived else {
             let hash = hash(out);
             out.truncate(start);
             out.extend_from_slice(itoa::Buffer::new().format(hash).as_bytes());
@@ -148,7 +119,7 @@ impl Template {
     /// Creates a template of these bytes, unchanged.
     pub fn raw(bytes: &[u8]) -> Self {
         let mut making = TemplateBuilder::default();
-        making.add(LayoutElement::Bytes(bytes.to_vec()));
+        making.add(LayoutElement::text(bytes));
         making.end_piece(NextSlot::Piece);
         Self { pieces: making.pieces }
     }
@@ -225,7 +196,7 @@ fn append_sized_number(number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(digits);
 }
 
-impl ArgumentHead<SlotPart> {
+impl ArgumentHead {
     /// Appends the bytes that precede an argument of `length` bytes.
     #[inline]
     fn append(&self, length: usize, fill: &mut impl FillSlots, out: &mut Vec<u8>) {
@@ -243,7 +214,7 @@ impl ArgumentHead<SlotPart> {
     }
 }
 
-impl SlotPart {
+impl ArgumentPart {
     /// Appends the part. Returns how many bytes of the part are not in `out`, because they are sent from the
     /// pool of values.
     fn append(&self, fill: &mut impl FillSlots, out: &mut Vec<u8>) -> usize {
@@ -252,9 +223,9 @@ impl SlotPart {
             Self::Digits(source) => out.extend_from_slice(&digits(fill.number(*source))),
             Self::Number(source) => append_number(fill.number(*source), out),
             Self::Padded(source, least) => append_padded(fill.number(*source), *least, out),
-            Self::OfKey(of_key) => of_key.append(fill.number(of_key.source), out),
+            Self::Derived(key, derived) => key.append(derived, fill.number(key.source), out),
             Self::Awaited => fill.await_number(out.len()),
-            Self::Value(kind) => {
+            Self::Value { kind, .. } => {
                 let (value, _) = fill.value(*kind);
                 return fill.write(value, out);
             }
@@ -265,8 +236,8 @@ impl SlotPart {
 
 /// Appends an argument, and then inserts the argument's length before the argument.
 fn append_argument(
-    head: &ArgumentHead<SlotPart>,
-    fragments: &[SlotPart],
+    head: &ArgumentHead,
+    fragments: &[ArgumentPart],
     fill: &mut impl FillSlots,
     out: &mut Vec<u8>,
 ) {
@@ -281,7 +252,7 @@ fn append_argument(
 
 /// Appends a key. Reports the key to `fill` if it is not valid.
 fn append_key(
-    fragments: &[SlotPart],
+    fragments: &[ArgumentPart],
     is_good: fn(&[u8]) -> bool,
     fill: &mut impl FillSlots,
     out: &mut Vec<u8>,

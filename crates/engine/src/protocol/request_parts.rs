@@ -11,10 +11,10 @@ use super::digits::KEY_DIGITS;
 pub struct UnsupportedCommand(pub(super) String);
 
 /// A part of an argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ArgumentPart<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ArgumentPart {
     /// Literal bytes.
-    Text(&'a [u8]),
+    Text(Vec<u8>),
     /// A number with [`KEY_DIGITS`] digits, from the source with this index. A source supplies a new number
     /// for each request.
     Digits(u16),
@@ -23,7 +23,7 @@ pub enum ArgumentPart<'a> {
     /// A number from this source with leading zeros up to a number of digits.
     Padded(u16, u8),
     /// Data that is derived from a key.
-    Derived(KeyPart<'a>, Derived<&'a [u8]>),
+    Derived(KeyPart, Derived),
     /// A value of the workload.
     Value {
         /// The index of the value's kind.
@@ -36,12 +36,12 @@ pub enum ArgumentPart<'a> {
 }
 
 /// The kinds of data that are derived from a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Derived<F> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Derived {
     /// Java's `hashCode`, as a signed number.
     JavaHash,
     /// The value that YCSB derives for this field, with this length in bytes.
-    Value(F, usize),
+    Value(Vec<u8>, usize),
     /// The [vector](super::append_vector) of the key's number. The fields are the vector's set and its number
     /// of dimensions.
     Vector(u16, usize),
@@ -49,17 +49,7 @@ pub enum Derived<F> {
     VectorList(u16, usize),
 }
 
-impl<F> Derived<F> {
-    /// Returns the same kind of data, with a converted field name.
-    pub(crate) fn with_field<'a, G>(&'a self, form: impl FnOnce(&'a F) -> G) -> Derived<G> {
-        match self {
-            Self::JavaHash => Derived::JavaHash,
-            Self::Value(field, length) => Derived::Value(form(field), *length),
-            Self::Vector(set, dimensions) => Derived::Vector(*set, *dimensions),
-            Self::VectorList(set, dimensions) => Derived::VectorList(*set, *dimensions),
-        }
-    }
-
+impl Derived {
     /// Returns the length of the data in bytes if all keys have the same length of data.
     pub(crate) fn length(&self) -> Option<usize> {
         match self {
@@ -71,23 +61,37 @@ impl<F> Derived<F> {
 }
 
 /// A key from which other parts are derived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyPart<'a> {
-    /// The text before the number.
-    pub prefix: &'a str,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPart {
+    /// The text before the number, and the hash of this text.
+    pub(super) prefix: String,
+    pub(super) hash: i32,
     /// The index of the number's source.
-    pub source: u16,
+    pub(super) source: u16,
     /// The smallest number of digits.
-    pub digits: u8,
+    pub(super) digits: u8,
 }
 
-impl ArgumentPart<'_> {
+impl KeyPart {
+    /// Returns the key with this text before a number of at least `digits` digits. Source number `source` supplies the
+    /// number.
+    pub fn new(prefix: &str, source: u16, digits: u8) -> Self {
+        Self { prefix: prefix.to_owned(), hash: java_hash(0, prefix.encode_utf16()), source, digits }
+    }
+}
+
+impl ArgumentPart {
+    /// Returns a part of literal bytes.
+    pub fn text(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::Text(bytes.into())
+    }
+
     /// Returns the length of the part in bytes, or `None` if the length is unknown before the part is filled.
     pub(super) fn length(&self) -> Option<usize> {
-        match *self {
+        match self {
             Self::Text(text) => Some(text.len()),
             Self::Digits(_) => Some(KEY_DIGITS),
-            Self::Value { size, .. } => size,
+            Self::Value { size, .. } => *size,
             Self::Derived(_, derived) => derived.length(),
             Self::Number(_) | Self::Padded(..) | Self::Awaited => None,
         }
@@ -101,25 +105,30 @@ pub(crate) fn java_hash(before: i32, text: impl IntoIterator<Item = u16>) -> i32
 }
 
 /// An element of a command's layout. Elements are in the order in which they are sent.
-pub(super) enum LayoutElement<'a> {
-    /// Literal bytes.
-    Bytes(Vec<u8>),
+pub(super) enum LayoutElement {
     /// A part that is sent without a length before it.
-    Plain(ArgumentPart<'a>),
+    Plain(ArgumentPart),
     /// An argument that is sent after its length.
-    Measured(ArgumentHead<ArgumentPart<'a>>, Vec<ArgumentPart<'a>>),
+    Measured(ArgumentHead, Vec<ArgumentPart>),
     /// A key of memcached or a path of HTTP, which is sent without a length before it. The function checks the bytes of
     /// the key or path after they are filled.
-    Key(Vec<ArgumentPart<'a>>, fn(&[u8]) -> bool),
+    Key(Vec<ArgumentPart>, fn(&[u8]) -> bool),
+}
+
+impl LayoutElement {
+    /// Returns literal bytes as an element.
+    pub(super) fn text(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::Plain(ArgumentPart::text(bytes))
+    }
 }
 
 /// The bytes before an argument, which contain the length of the argument.
 #[derive(Debug, Clone)]
-pub(super) enum ArgumentHead<P> {
+pub(super) enum ArgumentHead {
     /// `$`, the length, and the end of a line.
     Bulk,
     /// A space, the length, and these parts. The parts include the end of the line.
-    Line(Vec<P>),
+    Line(Vec<ArgumentPart>),
 }
 
 /// Fills the slots of a request, in the order in which they are sent. The only exception is a value of random

@@ -26,13 +26,13 @@ pub(super) fn encode(words: &[&[u8]]) -> Vec<u8> {
 }
 
 /// Returns the layout of a command: an array of bulk strings.
-pub(super) fn lay_out<'a>(arguments: &[Vec<ArgumentPart<'a>>]) -> Vec<LayoutElement<'a>> {
+pub(super) fn lay_out(arguments: &[Vec<ArgumentPart>]) -> Vec<LayoutElement> {
     let mut head = Vec::new();
     append_header(b'*', arguments.len(), &mut head);
-    let argument = |parts: &Vec<ArgumentPart<'a>>| {
-        [LayoutElement::Measured(ArgumentHead::Bulk, parts.clone()), LayoutElement::Bytes(END.to_vec())]
+    let argument = |parts: &Vec<ArgumentPart>| {
+        [LayoutElement::Measured(ArgumentHead::Bulk, parts.clone()), LayoutElement::text(END)]
     };
-    [LayoutElement::Bytes(head)].into_iter().chain(arguments.iter().flat_map(argument)).collect()
+    [LayoutElement::text(head)].into_iter().chain(arguments.iter().flat_map(argument)).collect()
 }
 
 /// Returns word number `word` of command number `command` in encoded commands, both counted from 0. Returns `None` if

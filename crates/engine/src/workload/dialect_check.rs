@@ -107,7 +107,7 @@ impl Workload {
 
     fn check_step(&self, step: &CommandStep, dialect: Dialect, names: &KeyNames) -> Result<(), String> {
         let words = self.largest(step, names);
-        let parts: Vec<_> = words.iter().map(|word| word.iter().map(part).collect()).collect();
+        let parts: Vec<_> = words.into_iter().map(|word| word.into_iter().map(part).collect()).collect();
         dialect.check(&parts).map_err(|why| why.to_string())
     }
 
@@ -138,8 +138,8 @@ impl Workload {
 }
 
 /// Converts a fixed part to text, and a value or a field of a record to a slot.
-fn part(part: &Option<Vec<u8>>) -> ArgumentPart<'_> {
-    part.as_deref().map_or(ArgumentPart::Value { kind: 0, size: None }, ArgumentPart::Text)
+fn part(part: Option<Vec<u8>>) -> ArgumentPart {
+    part.map_or(ArgumentPart::Value { kind: 0, size: None }, ArgumentPart::Text)
 }
 
 #[cfg(test)]

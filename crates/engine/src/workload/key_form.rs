@@ -121,19 +121,19 @@ impl SetNames {
     }
 
     /// Returns a key as the parts of a template. Source number `source` supplies the number of the key.
-    pub(super) fn parts(&self, source: u16) -> Vec<ArgumentPart<'_>> {
+    pub(super) fn parts(&self, source: u16) -> Vec<ArgumentPart> {
         let number = match self.form.digits {
-            _ if self.form.padded(0).is_empty() => return vec![ArgumentPart::Text(self.prefix.as_bytes())],
+            _ if self.form.padded(0).is_empty() => return vec![ArgumentPart::text(self.prefix.as_str())],
             0 | 1 => ArgumentPart::Number(source),
             _ if self.form == KeyForm::default() && !self.grows => ArgumentPart::Digits(source),
             digits => ArgumentPart::Padded(source, digits),
         };
-        vec![ArgumentPart::Text(self.prefix.as_bytes()), number]
+        vec![ArgumentPart::text(self.prefix.as_str()), number]
     }
 
     /// Returns the description of a key for parts that are derived from the key.
-    pub(super) fn key_part(&self, source: u16) -> KeyPart<'_> {
-        KeyPart { prefix: &self.prefix, source, digits: self.form.digits }
+    pub(super) fn key_part(&self, source: u16) -> KeyPart {
+        KeyPart::new(&self.prefix, source, self.form.digits)
     }
 }
 

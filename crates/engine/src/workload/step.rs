@@ -23,7 +23,7 @@ pub(super) enum Fragment {
     /// The next key of this set in the same slot as the last drawn key of the operation.
     SameSlot(u16),
     /// Bytes that are derived from a key of this set. The inner fragment draws or repeats the key.
-    Derived(u16, Box<Fragment>, Derived<Vec<u8>>),
+    Derived(u16, Box<Fragment>, Derived),
     /// A value of the kind with this number.
     Value(u16),
     /// A random whole number in this range, including both ends.

@@ -225,7 +225,7 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
 }
 
 /// Returns the fragment that is derived from a key. `key` is the text of the key's placeholder.
-fn of_key(key: &str, derived: impl FnOnce(u16) -> Derived<Vec<u8>>, workload: &Workload) -> Option<Fragment> {
+fn of_key(key: &str, derived: impl FnOnce(u16) -> Derived, workload: &Workload) -> Option<Fragment> {
     let (key, _) = placeholder(&format!("{{{key}}}"), workload)?;
     let has_number = |set: &u16| !workload.keyset(*set).1.form().padded(0).is_empty();
     let set = key.draws().or(key.repeats()).filter(has_number)?;

@@ -147,7 +147,7 @@ impl<'v> TemplateCompiler<'v> {
         let repeated: Vec<_> = repeated.into_iter().collect();
         let sources = fragments().filter_map(|fragment| NumberSource::of(fragment, &repeated));
         sources.for_each(|source| self.add(source));
-        let alone = |word: &'static str| vec![vec![ArgumentPart::Text(word.as_bytes())]];
+        let alone = |word: &'static str| vec![vec![ArgumentPart::text(word)]];
         let parts = |fragment| self.parts(fragment, &repeated);
         let inner = steps.iter().map(|step| {
             let arguments = step.0.iter().map(|word| word.iter().flat_map(parts).collect());
@@ -175,14 +175,14 @@ impl<'v> TemplateCompiler<'v> {
     }
 
     /// Returns the parts of a fragment. `repeated` contains the sets whose keys the operation repeats.
-    fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<ArgumentPart<'a>> {
+    fn parts(&self, fragment: &Fragment, repeated: &[u16]) -> Vec<ArgumentPart> {
         let number = || {
             let source = NumberSource::of(fragment, repeated)?;
             let place = self.sources.iter().position(|known| *known == source)?;
             Some((self.names.len() + place) as u16)
         };
         match fragment {
-            Fragment::Text(text) => vec![ArgumentPart::Text(text)],
+            Fragment::Text(text) => vec![ArgumentPart::Text(text.clone())],
             Fragment::Key(set)
             | Fragment::Given(set)
             | Fragment::New(set)
@@ -190,14 +190,14 @@ impl<'v> TemplateCompiler<'v> {
             | Fragment::SameSlot(set) => self.names[usize::from(*set)].parts(number().unwrap_or(*set)),
             Fragment::Derived(set, _, derived) => {
                 let key = self.names[usize::from(*set)].key_part(number().unwrap_or(*set));
-                vec![ArgumentPart::Derived(key, derived.with_field(Vec::as_slice))]
+                vec![ArgumentPart::Derived(key, derived.clone())]
             }
             Fragment::Value(kind) => {
                 vec![ArgumentPart::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
             }
             Fragment::OfRecord(portion) => match self.dataset.and_then(|dataset| dataset.number(portion)) {
                 Some(number) => vec![ArgumentPart::Value { kind: FIELDS + number, size: None }],
-                None => portion.placeholder().map(|part| ArgumentPart::Text(part.as_bytes())).into(),
+                None => portion.placeholder().map(ArgumentPart::text).into(),
             },
             Fragment::Cas => vec![ArgumentPart::Awaited],
             Fragment::Number(..) | Fragment::Now | Fragment::Cursor | Fragment::Stamp(..) => {

@@ -33,10 +33,10 @@ const FORM: &str = "METHOD /PATH [BODY]";
 ///
 /// # Errors
 /// Fails if the words are not a valid request.
-pub(in crate::protocol) fn lay_out<'a>(
+pub(in crate::protocol) fn lay_out(
     site: &HttpSite,
-    words: &[Word<'a>],
-) -> Result<Vec<LayoutElement<'a>>, UnsupportedCommand> {
+    words: &[Word],
+) -> Result<Vec<LayoutElement>, UnsupportedCommand> {
     let (name, counts_body) = method(words)?;
     words.get(1).map_or(Ok(()), check_path)?;
     let (path, body) = match words {
@@ -51,56 +51,57 @@ pub(in crate::protocol) fn lay_out<'a>(
             )));
         }
     };
-    let mut laid = vec![LayoutElement::Bytes(format!("{name} ").into_bytes())];
+    let mut laid = vec![LayoutElement::text(format!("{name} "))];
     match path.iter().any(is_drawn) {
         // The values in the path are known only when the request is filled, so the path is checked then.
         true => laid.push(LayoutElement::Key(path.clone(), is_path)),
-        false => laid.extend(path.iter().copied().map(LayoutElement::Plain)),
+        false => laid.extend(path.iter().cloned().map(LayoutElement::Plain)),
     }
     let mut rest = format!(" HTTP/1.1\r\n{}", site.fields());
-    let is_json = matches!(body.and_then(|body| body.first()), Some(ArgumentPart::Text([b'{' | b'[', ..])));
+    let begins_json = |text: &[u8]| text.starts_with(b"{") || text.starts_with(b"[");
+    let first = body.and_then(|body| body.first());
+    let is_json = matches!(first, Some(ArgumentPart::Text(text)) if begins_json(text));
     if is_json && !site.has_field("Content-Type") {
         rest += "Content-Type: application/json\r\n";
     }
     match body {
         Some(body) => {
-            laid.push(LayoutElement::Bytes((rest + "Content-Length:").into_bytes()));
+            laid.push(LayoutElement::text(rest + "Content-Length:"));
             laid.push(LayoutElement::Measured(
-                ArgumentHead::Line(vec![ArgumentPart::Text(b"\r\n\r\n")]),
+                ArgumentHead::Line(vec![ArgumentPart::text(b"\r\n\r\n")]),
                 body.iter().map(in_body).collect(),
             ));
         }
         None => {
             rest += if counts_body { "Content-Length: 0\r\n\r\n" } else { "\r\n" };
-            laid.push(LayoutElement::Bytes(rest.into_bytes()));
+            laid.push(LayoutElement::text(rest));
         }
     }
     Ok(laid)
 }
 
 /// Returns the part as a body contains it: a vector is a list of numbers.
-fn in_body<'a>(part: &ArgumentPart<'a>) -> ArgumentPart<'a> {
-    match *part {
+fn in_body(part: &ArgumentPart) -> ArgumentPart {
+    match part {
         ArgumentPart::Derived(key, Derived::Vector(set, dimensions)) => {
-            ArgumentPart::Derived(key, Derived::VectorList(set, dimensions))
+            ArgumentPart::Derived(key.clone(), Derived::VectorList(*set, *dimensions))
         }
-        part => part,
+        part => part.clone(),
     }
 }
 
 /// Returns a request of fixed words. The result is empty if the words are not a valid request.
 pub(in crate::protocol) fn encode(site: &HttpSite, words: &[&[u8]]) -> Vec<u8> {
-    let words: Vec<_> = words.iter().map(|word| vec![ArgumentPart::Text(word)]).collect();
+    let words: Vec<_> = words.iter().map(|word| vec![ArgumentPart::text(*word)]).collect();
     let mut bytes = Vec::new();
     for laid in lay_out(site, &words).unwrap_or_default() {
         match laid {
-            LayoutElement::Bytes(laid) => bytes.extend(laid),
             LayoutElement::Measured(_, body) => {
                 let body = text(&body).unwrap_or_default();
                 bytes.extend([format!(" {}\r\n\r\n", body.len()).as_bytes(), body].concat());
             }
-            LayoutElement::Plain(part) => bytes.extend(text(&vec![part]).unwrap_or_default()),
-            LayoutElement::Key(..) => {}
+            LayoutElement::Plain(ArgumentPart::Text(text)) => bytes.extend(text),
+            LayoutElement::Plain(_) | LayoutElement::Key(..) => {}
         }
     }
     bytes
@@ -151,7 +152,8 @@ fn is_path(bytes: &[u8]) -> bool {
 
 /// Checks the part of a path that is known in advance.
 fn check_path(path: &Word) -> Result<(), UnsupportedCommand> {
-    let begins = matches!(path.first(), Some(ArgumentPart::Text([b'/', ..]))) || text(path) == Some(b"*");
+    let begins = matches!(path.first(), Some(ArgumentPart::Text(text)) if text.starts_with(b"/"))
+        || text(path) == Some(b"*");
     if !begins {
         return Err(UnsupportedCommand(
             "an HTTP path begins with / and has no server name, such as GET /items/1".to_owned(),

@@ -42,9 +42,7 @@ const FORMS: [(&[&str], &str); 20] = [
 ///
 /// # Errors
 /// Fails if memcached does not have the command, or does not accept these arguments.
-pub(in crate::protocol) fn lay_out<'a>(
-    words: &[Word<'a>],
-) -> Result<Vec<LayoutElement<'a>>, UnsupportedCommand> {
+pub(in crate::protocol) fn lay_out(words: &[Word]) -> Result<Vec<LayoutElement>, UnsupportedCommand> {
     let (first, arguments) = words.split_first().ok_or_else(|| unknown(""))?;
     let name = text(first).map(|text| untrusted::bytes(text).to_ascii_uppercase()).unwrap_or_default();
     let of_name = |(names, _): &&(&[&str], &str)| names.contains(&name.as_str());
@@ -74,7 +72,7 @@ pub(in crate::protocol) fn lay_out<'a>(
             CommandLayout::begin("MA").keys([key])?.counter(verb, by)
         }
         (verb @ ("INCR" | "DECR"), [key]) => {
-            CommandLayout::begin(verb).keys([key])?.word(&[ArgumentPart::Text(b"1")])
+            CommandLayout::begin(verb).keys([key])?.word(&[ArgumentPart::text(b"1")])
         }
         (verb @ ("INCR" | "DECR"), [key, by]) => CommandLayout::begin(verb).keys([key])?.word(number(by)?),
         ("TOUCH", [key, ttl]) => CommandLayout::begin("TOUCH").keys([key])?.seconds(ttl)?,
@@ -90,32 +88,29 @@ pub(in crate::protocol) fn lay_out<'a>(
 }
 
 /// The layout of a command that is being built.
-struct CommandLayout<'a>(Vec<LayoutElement<'a>>);
+struct CommandLayout(Vec<LayoutElement>);
 
-impl<'a> CommandLayout<'a> {
+impl CommandLayout {
     fn begin(verb: &str) -> Self {
-        Self(vec![LayoutElement::Bytes(verb.to_ascii_lowercase().into_bytes())])
+        Self(vec![LayoutElement::text(verb.to_ascii_lowercase())])
     }
 
     /// Begins a classic storage command with the words that precede the length.
-    fn store(verb: &str, key: &Word<'a>, ttl: Option<&Word<'a>>) -> Result<Self, UnsupportedCommand> {
-        let line = Self::begin(verb).keys([key])?.word(&[ArgumentPart::Text(b"0")]);
+    fn store(verb: &str, key: &Word, ttl: Option<&Word>) -> Result<Self, UnsupportedCommand> {
+        let line = Self::begin(verb).keys([key])?.word(&[ArgumentPart::text(b"0")]);
         match ttl {
             Some(ttl) => line.seconds(ttl),
-            None => Ok(line.word(&[ArgumentPart::Text(b"0")])),
+            None => Ok(line.word(&[ArgumentPart::text(b"0")])),
         }
     }
 
-    fn word(mut self, word: &[ArgumentPart<'a>]) -> Self {
-        self.0.push(LayoutElement::Plain(ArgumentPart::Text(b" ")));
-        self.0.extend(word.iter().copied().map(LayoutElement::Plain));
+    fn word(mut self, word: &[ArgumentPart]) -> Self {
+        self.0.push(LayoutElement::text(b" "));
+        self.0.extend(word.iter().cloned().map(LayoutElement::Plain));
         self
     }
 
-    fn keys<'w>(mut self, keys: impl IntoIterator<Item = &'w Word<'a>>) -> Result<Self, UnsupportedCommand>
-    where
-        'a: 'w,
-    {
+    fn keys<'w>(mut self, keys: impl IntoIterator<Item = &'w Word>) -> Result<Self, UnsupportedCommand> {
         for key in keys {
             check_key(key)?;
             self = if key.iter().any(is_drawn) { self.checked(key) } else { self.word(key) };
@@ -125,29 +120,29 @@ impl<'a> CommandLayout<'a> {
 
     /// Appends a key that contains a value or a field of a record. Such a key is checked when it is filled for a
     /// request.
-    fn checked(mut self, key: &[ArgumentPart<'a>]) -> Self {
-        self.0.push(LayoutElement::Plain(ArgumentPart::Text(b" ")));
+    fn checked(mut self, key: &[ArgumentPart]) -> Self {
+        self.0.push(LayoutElement::text(b" "));
         self.0.push(LayoutElement::Key(key.to_vec(), is_key));
         self
     }
 
-    fn seconds(self, ttl: &Word<'a>) -> Result<Self, UnsupportedCommand> {
+    fn seconds(self, ttl: &Word) -> Result<Self, UnsupportedCommand> {
         check_ttl(number(ttl)?)?;
         Ok(self.word(ttl))
     }
 
     /// Appends the flags that create a missing counter with the value 0.
-    fn counter(self, verb: &str, by: Option<&Word<'a>>) -> Self {
-        let flag = |line: Self, flag: &'static [u8]| line.word(&[ArgumentPart::Text(flag)]);
+    fn counter(self, verb: &str, by: Option<&Word>) -> Self {
+        let flag = |line: Self, flag: &'static [u8]| line.word(&[ArgumentPart::text(flag)]);
         let made = flag(flag(self, b"N0"), b"J0");
         let made = if verb == "DECR" { flag(made, b"MD") } else { made };
         match by {
-            Some(by) => made.word(&[&[ArgumentPart::Text(b"D")], by.as_slice()].concat()),
+            Some(by) => made.word(&[&[ArgumentPart::text(b"D")], by.as_slice()].concat()),
             None => made,
         }
     }
 
-    fn flags(mut self, flags: &[Word<'a>]) -> Result<Self, UnsupportedCommand> {
+    fn flags(mut self, flags: &[Word]) -> Result<Self, UnsupportedCommand> {
         for flag in flags {
             check_flag(flag)?;
             self = self.word(flag);
@@ -156,28 +151,28 @@ impl<'a> CommandLayout<'a> {
     }
 
     /// Appends the length, the words that follow the length, and the value.
-    fn block(mut self, value: &Word<'a>, behind: &[Word<'a>]) -> Self {
+    fn block(mut self, value: &Word, behind: &[Word]) -> Self {
         let words =
-            behind.iter().flat_map(|word| [ArgumentPart::Text(b" ")].into_iter().chain(word.iter().copied()));
-        let between = words.chain([ArgumentPart::Text(b"\r\n")]).collect();
+            behind.iter().flat_map(|word| [ArgumentPart::text(b" ")].into_iter().chain(word.iter().cloned()));
+        let between = words.chain([ArgumentPart::text(b"\r\n")]).collect();
         self.0.push(LayoutElement::Measured(ArgumentHead::Line(between), value.clone()));
         self
     }
 
-    fn end(mut self) -> Vec<LayoutElement<'a>> {
-        self.0.push(LayoutElement::Bytes(b"\r\n".to_vec()));
+    fn end(mut self) -> Vec<LayoutElement> {
+        self.0.push(LayoutElement::text(b"\r\n"));
         self.0
     }
 }
 
 /// The options after the value of Redis's SET.
-struct SetOptions<'w, 'a> {
+struct SetOptions<'w> {
     verb: &'static str,
-    ttl: Option<&'w Word<'a>>,
+    ttl: Option<&'w Word>,
 }
 
-impl<'w, 'a> SetOptions<'w, 'a> {
-    fn of(verb: &'static str, mut words: &'w [Word<'a>]) -> Option<Self> {
+impl<'w> SetOptions<'w> {
+    fn of(verb: &'static str, mut words: &'w [Word]) -> Option<Self> {
         let mut options = Self { verb, ttl: None };
         loop {
             words = match words {
@@ -258,19 +253,19 @@ mod tests {
     }
 
     /// Parses the words of `step`, where K is a key, V a value, W a value with a random size, and N a number.
-    fn words(step: &str) -> Vec<Word<'_>> {
+    fn words(step: &str) -> Vec<Word> {
         let word = |word: &'static str| match word {
-            "K" => vec![ArgumentPart::Text(b"k:"), ArgumentPart::Digits(0)],
+            "K" => vec![ArgumentPart::text(b"k:"), ArgumentPart::Digits(0)],
             "V" => vec![ArgumentPart::Value { kind: 0, size: Some(3) }],
             "W" => vec![ArgumentPart::Value { kind: 1, size: None }],
             "<VN>" => vec![
-                ArgumentPart::Text(b"<"),
+                ArgumentPart::text(b"<"),
                 ArgumentPart::Value { kind: 0, size: Some(3) },
                 ArgumentPart::Number(0),
-                ArgumentPart::Text(b">"),
+                ArgumentPart::text(b">"),
             ],
             "N" => vec![ArgumentPart::Number(0)],
-            word => vec![ArgumentPart::Text(word.as_bytes())],
+            word => vec![ArgumentPart::text(word)],
         };
         step.split(' ').map(|text| word(Box::leak(text.to_owned().into_boxed_str()))).collect()
     }

@@ -11,10 +11,10 @@ const LONGEST_KEY: usize = 250;
 const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
 
 /// A word of a command, as a list of parts.
-pub(in crate::protocol) type Word<'a> = Vec<ArgumentPart<'a>>;
+pub(in crate::protocol) type Word = Vec<ArgumentPart>;
 
 /// Returns the text of a word without slots (places that are filled for each request), or `None` for any other word.
-pub(in crate::protocol) fn text<'a>(word: &Word<'a>) -> Option<&'a [u8]> {
+pub(in crate::protocol) fn text(word: &Word) -> Option<&[u8]> {
     match word.as_slice() {
         [ArgumentPart::Text(text)] => Some(text),
         _ => None,
@@ -57,7 +57,7 @@ pub(super) fn check_key(key: &Word) -> Result<(), UnsupportedCommand> {
 }
 
 /// Checks that a word is a whole number.
-pub(super) fn number<'w, 'a>(word: &'w Word<'a>) -> Result<&'w Word<'a>, UnsupportedCommand> {
+pub(super) fn number(word: &Word) -> Result<&Word, UnsupportedCommand> {
     let is_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let is_number = match word.as_slice() {
         [

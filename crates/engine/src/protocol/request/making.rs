@@ -1,6 +1,6 @@
 //! Converts a command into a template of requests: pieces that stay the same, and slots.
 
-use super::{BLOCK, DerivedSlot, NextSlot, RareSlot, SlotPart, TemplatePiece, append_number};
+use super::{BLOCK, NextSlot, RareSlot, TemplatePiece, append_number};
 use crate::protocol::{
     ArgumentPart,
     digits::KEY_DIGITS,
@@ -20,17 +20,14 @@ pub(super) struct TemplateBuilder {
 impl TemplateBuilder {
     pub(super) fn add(&mut self, laid: LayoutElement) {
         match laid {
-            LayoutElement::Bytes(bytes) => self.bytes.extend(bytes),
             LayoutElement::Plain(part) => self.add_part(part),
-            LayoutElement::Measured(head, parts) => self.add_measured(head, &parts),
-            LayoutElement::Key(parts, is_good) => {
-                self.end_slot(RareSlot::Key(parts.iter().map(SlotPart::of).collect(), is_good));
-            }
+            LayoutElement::Measured(head, parts) => self.add_measured(head, parts),
+            LayoutElement::Key(parts, is_good) => self.end_slot(RareSlot::Key(parts, is_good)),
         }
     }
 
-    fn add_measured(&mut self, head: ArgumentHead<ArgumentPart>, parts: &[ArgumentPart]) {
-        match (parts.iter().map(ArgumentPart::length).sum::<Option<usize>>(), parts) {
+    fn add_measured(&mut self, head: ArgumentHead, parts: Vec<ArgumentPart>) {
+        match (parts.iter().map(ArgumentPart::length).sum::<Option<usize>>(), parts.as_slice()) {
             (Some(length), _) => {
                 match head {
                     ArgumentHead::Bulk => resp::append_header(b'$', length, &mut self.bytes),
@@ -40,30 +37,25 @@ impl TemplateBuilder {
                         between.into_iter().for_each(|part| self.add_part(part));
                     }
                 }
-                parts.iter().for_each(|part| self.add_part(*part));
+                parts.into_iter().for_each(|part| self.add_part(part));
             }
-            (None, [ArgumentPart::Value { kind, .. }]) => {
-                self.end_slot(RareSlot::Sized(head.fragments(), *kind));
-            }
+            (None, [ArgumentPart::Value { kind, .. }]) => self.end_slot(RareSlot::Sized(head, *kind)),
             (None, [ArgumentPart::Number(source)]) if matches!(head, ArgumentHead::Bulk) => {
                 self.end_slot(RareSlot::SizedNumber(*source));
             }
-            (None, _) => {
-                let fragments = parts.iter().map(SlotPart::of).collect();
-                self.end_slot(RareSlot::Argument(head.fragments(), fragments));
-            }
+            (None, _) => self.end_slot(RareSlot::Argument(head, parts)),
         }
     }
 
     fn add_part(&mut self, part: ArgumentPart) {
         match part {
-            ArgumentPart::Text(text) => self.bytes.extend_from_slice(text),
+            ArgumentPart::Text(text) => self.bytes.extend(text),
             ArgumentPart::Digits(source) => {
                 self.digits.push((self.bytes.len(), source));
                 self.bytes.extend_from_slice(&[b'0'; KEY_DIGITS]);
             }
             ArgumentPart::Value { kind, .. } => self.end_piece(NextSlot::Value(kind)),
-            number => self.end_slot(RareSlot::Plain(SlotPart::of(&number))),
+            number => self.end_slot(RareSlot::Plain(number)),
         }
     }
 
@@ -76,30 +68,5 @@ impl TemplateBuilder {
         self.bytes.resize(length.next_multiple_of(BLOCK), 0);
         let blocks = std::mem::take(&mut self.bytes).as_chunks().0.to_vec();
         self.pieces.push(TemplatePiece { blocks, length, digits: std::mem::take(&mut self.digits), then });
-    }
-}
-
-impl ArgumentHead<ArgumentPart<'_>> {
-    fn fragments(&self) -> ArgumentHead<SlotPart> {
-        match self {
-            Self::Bulk => ArgumentHead::Bulk,
-            Self::Line(parts) => ArgumentHead::Line(parts.iter().map(SlotPart::of).collect()),
-        }
-    }
-}
-
-impl SlotPart {
-    fn of(part: &ArgumentPart) -> Self {
-        match *part {
-            ArgumentPart::Text(text) => Self::Text(text.to_vec()),
-            ArgumentPart::Digits(source) => Self::Digits(source),
-            ArgumentPart::Number(source) => Self::Number(source),
-            ArgumentPart::Padded(source, least) => Self::Padded(source, least),
-            ArgumentPart::Derived(key, derived) => {
-                Self::OfKey(DerivedSlot::new(key, derived.with_field(|field| field.to_vec())))
-            }
-            ArgumentPart::Value { kind, .. } => Self::Value(kind),
-            ArgumentPart::Awaited => Self::Awaited,
-        }
     }
 }

@@ -49,13 +49,13 @@ fn filled(times: usize, commands: &[Vec<Vec<ArgumentPart>>]) -> String {
     text(&out)
 }
 
-fn word(text: &str) -> Vec<ArgumentPart<'_>> {
-    vec![ArgumentPart::Text(text.as_bytes())]
+fn word(text: &str) -> Vec<ArgumentPart> {
+    vec![ArgumentPart::text(text)]
 }
 
 #[test]
 fn key_and_value_slots_are_filled_in_each_request() {
-    let key = vec![ArgumentPart::Text(b"k:"), ArgumentPart::Digits(1)];
+    let key = vec![ArgumentPart::text(b"k:"), ArgumentPart::Digits(1)];
     assert_eq!(
         filled(2, &[vec![word("SET"), key, vec![THREE]]]),
         "*3\r\n$3\r\nSET\r\n$14\r\nk:000000000010\r\n$3\r\nabc\r\n\
@@ -65,8 +65,8 @@ fn key_and_value_slots_are_filled_in_each_request() {
 
 #[test]
 fn slots_may_be_in_any_order_and_inside_text_and_may_repeat() {
-    let json = vec![ArgumentPart::Text(b"<"), THREE, ArgumentPart::Text(b">"), ArgumentPart::Digits(0)];
-    let mixed = vec![ArgumentPart::Text(b"n"), ArgumentPart::Number(1), THREE, ArgumentPart::Digits(0)];
+    let json = vec![ArgumentPart::text(b"<"), THREE, ArgumentPart::text(b">"), ArgumentPart::Digits(0)];
+    let mixed = vec![ArgumentPart::text(b"n"), ArgumentPart::Number(1), THREE, ArgumentPart::Digits(0)];
     assert_eq!(
         filled(
             1,
@@ -86,7 +86,7 @@ fn slots_may_be_in_any_order_and_inside_text_and_may_repeat() {
 fn a_random_length_precedes_its_argument() {
     let words = vec![word("SET"), vec![DRAWN], word("EX"), vec![ArgumentPart::Number(3)]];
     let mixed =
-        vec![vec![ArgumentPart::Text(b"<"), DRAWN, ArgumentPart::Digits(0), ArgumentPart::Text(b">")]];
+        vec![vec![ArgumentPart::text(b"<"), DRAWN, ArgumentPart::Digits(0), ArgumentPart::text(b">")]];
     assert_eq!(
         filled(1, &[words, mixed]),
         "*4\r\n$3\r\nSET\r\n$7\r\nabcdefg\r\n$2\r\nEX\r\n$2\r\n30\r\n\
@@ -96,7 +96,7 @@ fn a_random_length_precedes_its_argument() {
 
 #[test]
 fn a_padded_number_has_at_least_its_number_of_digits() {
-    let key = |digits| vec![ArgumentPart::Text(b"k"), ArgumentPart::Padded(1, digits)];
+    let key = |digits| vec![ArgumentPart::text(b"k"), ArgumentPart::Padded(1, digits)];
     assert_eq!(
         filled(1, &[vec![key(4), key(1), vec![ArgumentPart::Padded(1, 20)]]]),
         "*3\r\n$5\r\nk0010\r\n$3\r\nk11\r\n$20\r\n00000000000000000012\r\n"
@@ -125,7 +125,7 @@ fn raw_bytes_are_sent_as_they_are() {
 fn a_piece_of_any_length_is_whole() {
     for length in [0, 1, 40, 55, 56, 57, 64, 119, 120, 200] {
         let prefix = "k".repeat(length);
-        let key = vec![ArgumentPart::Text(prefix.as_bytes()), ArgumentPart::Digits(0)];
+        let key = vec![ArgumentPart::text(prefix.as_str()), ArgumentPart::Digits(0)];
         let expected = format!("*2\r\n$3\r\nGET\r\n${}\r\n{prefix}000000000000\r\n", length + KEY_DIGITS);
         assert_eq!(filled(1, &[vec![word("GET"), key]]), expected);
     }
