@@ -66,7 +66,7 @@ pub use self::tables::{COLUMNS, LogKind, LogLine, LogView, SegmentTable};
 pub use self::track::{Reachability, Track};
 pub use self::update::{Gesture, Mouse, Msg, Spot, update};
 pub use crate::{
-    knobs::{Direction, Knob, KnobChangeError, KnobPreset, PRESETS},
+    knobs::{Direction, Knob, KnobError, KnobPreset, PRESETS},
     server::value_words,
     session::{Delivery, Notice, Order, RecordingState},
 };

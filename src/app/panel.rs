@@ -1,7 +1,7 @@
 //! The panels with the load settings (knobs) and with the server's parameters: the selected row, the new
 //! values, and the changes that the user can undo.
 
-use super::{Direction, Knob, KnobChangeError, list::turned};
+use super::{Direction, Knob, KnobError, list::turned};
 use crate::{
     knobs::Knobs,
     server::{PARAMETERS, Parameter},
@@ -65,16 +65,12 @@ impl Panel {
     }
 
     /// Returns the knobs after a step of the selected knob.
-    pub(super) fn turned(
-        &self,
-        direction: Direction,
-        ops_per_s: Option<f64>,
-    ) -> Result<Knobs, KnobChangeError> {
+    pub(super) fn turned(&self, direction: Direction, ops_per_s: Option<f64>) -> Result<Knobs, KnobError> {
         self.selected().turned(&self.wanted, direction, ops_per_s)
     }
 
     /// Returns the knobs with the typed value for the selected knob, or `None` if the value is unchanged.
-    pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, KnobChangeError> {
+    pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, KnobError> {
         if text.is_empty() {
             return Ok(None);
         }

@@ -4,8 +4,8 @@
 use std::{fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
+use super::KnobError;
 use crate::units;
 
 /// The distribution of the times when requests are due.
@@ -127,28 +127,6 @@ crate::named_values! {
 /// up, and shorter than a stall of the server.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
-/// A word that is neither of the two allowed words.
-#[derive(Debug, Error, PartialEq, Eq)]
-#[error("'{given}' must be {}", .allowed.join(" or "))]
-pub struct ParseChoiceError {
-    given: String,
-    allowed: [&'static str; 2],
-}
-
-/// A text that does not describe arrivals.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum ParseArrivalsError {
-    /// The text begins with an unknown word.
-    #[error("'{0}' must be constant, poisson, times, or bursts such as 'bursty 10x 1s/10s'")]
-    Unknown(String),
-    /// The bursts are not well-formed or not possible.
-    #[error(
-        "'{0}' is not a burst; write for example 'bursty 10x 1s/10s': every 10 s, a burst of 1 s has 10 times the rate \
-         between bursts. The factor is 2 to 1000. Both times are whole milliseconds; the second is longer, and at most 1h"
-    )]
-    Bursts(String),
-}
-
 macro_rules! choice {
     ($choice:ident) => {
         impl fmt::Display for $choice {
@@ -158,12 +136,12 @@ macro_rules! choice {
         }
 
         impl FromStr for $choice {
-            type Err = ParseChoiceError;
+            type Err = KnobError;
 
             fn from_str(given: &str) -> Result<Self, Self::Err> {
                 let known = Self::ALL.into_iter().find(|known| known.name() == given.trim().to_lowercase());
-                let allowed = Self::ALL.map(Self::name);
-                known.ok_or_else(|| ParseChoiceError { given: given.to_owned(), allowed })
+                let allowed = Self::ALL.map(Self::name).join(" or ");
+                known.ok_or_else(|| KnobError::of(format!("'{given}' must be {allowed}")))
             }
         }
     };
@@ -189,7 +167,7 @@ impl fmt::Display for Arrivals {
 }
 
 impl FromStr for Arrivals {
-    type Err = ParseArrivalsError;
+    type Err = KnobError;
 
     fn from_str(given: &str) -> Result<Self, Self::Err> {
         match given.trim().to_lowercase().as_str() {
@@ -197,17 +175,23 @@ impl FromStr for Arrivals {
             "poisson" => Ok(Self::Poisson),
             "times" => Ok(Self::Times),
             other => match other.strip_prefix("bursty") {
-                None => Err(ParseArrivalsError::Unknown(given.to_owned())),
-                Some(bursts) => Bursts::read(bursts)
-                    .map(Self::Bursty)
-                    .ok_or_else(|| ParseArrivalsError::Bursts(given.to_owned())),
+                None => Err(KnobError::of(format!(
+                    "'{given}' must be constant, poisson, times, or bursts such as 'bursty 10x 1s/10s'"
+                ))),
+                Some(bursts) => Bursts::read(bursts).map(Self::Bursty).ok_or_else(|| {
+                    KnobError::of(format!(
+                        "'{given}' is not a burst; write for example 'bursty 10x 1s/10s': every 10 s, a burst of 1 s has \
+                         10 times the rate between bursts. The factor is 2 to 1000. Both times are whole milliseconds; \
+                         the second is longer, and at most 1h"
+                    ))
+                }),
             },
         }
     }
 }
 
 impl TryFrom<String> for Arrivals {
-    type Error = ParseArrivalsError;
+    type Error = KnobError;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         text.parse()

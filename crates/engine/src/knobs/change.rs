@@ -2,90 +2,17 @@
 
 use std::sync::Arc;
 
-use thiserror::Error;
-
 use super::{
-    Arrivals, Knob, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, ParseArrivalsError,
-    ParseChoiceError, ParseLengthError, RandomLength,
+    Arrivals, Knob, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, RandomLength,
     knob::{NEVER, NONE},
     steps::{
         Direction, doubled, step_125, turned_distribution, turned_exponent, turned_percent, turned_rate,
         turned_weight,
     },
 };
-use crate::{
-    units::ParseQuantityError,
-    workload::{
-        MAX_EXPONENT, MAX_RECEIVERS, MAX_SEARCH_NUMBER, MAX_VALUE_SIZE, MAX_WEIGHT, WorkloadChoice,
-        WorkloadError,
-    },
+use crate::workload::{
+    MAX_EXPONENT, MAX_RECEIVERS, MAX_SEARCH_NUMBER, MAX_VALUE_SIZE, MAX_WEIGHT, WorkloadChoice,
 };
-
-/// The reason why a knob cannot be changed.
-#[derive(Debug, Error, PartialEq)]
-pub enum KnobChangeError {
-    /// The knob is at its limit.
-    #[error("{0} is at its {1}, {2}")]
-    AtTheEnd(String, &'static str, String),
-    /// The workload lacks GET or SET, or both have the weight 0.
-    #[error(
-        "this workload lacks GET or SET, so the share of reads is fixed; change the weights of its operations instead"
-    )]
-    NoReads,
-    /// The knob has no effect on the commands of a trace (a file of recorded commands).
-    #[error("a trace sends the commands of its file; change clients, pipeline, rate or arrivals instead")]
-    Traced,
-    /// The workload sets the sizes of all its values, so the knob has no effect.
-    #[error("this workload sets the sizes of its values itself, so there is no value size to change")]
-    OwnSizes,
-    /// The workload sets the number of keys in each of its sets of keys, so the knob has no effect.
-    #[error("this workload sets the number of its keys itself, so there is no number to change")]
-    OwnKeys,
-    /// The workload's sets of keys have different distributions.
-    #[error("this workload has several distributions of keys; type one for all of them, such as zipfian 1.1")]
-    Several,
-    /// No set of keys has a distribution with an exponent, or the exponents differ.
-    #[error(
-        "the keys of this workload have no exponent, or several; first choose a distribution with an exponent, such as zipfian 0.99"
-    )]
-    NoExponent,
-    /// The change would leave no operation with a weight.
-    #[error("{0} is the only operation with a weight; first give a weight to another operation")]
-    LastOperation(String),
-    /// The operation is unknown.
-    #[error("'{0}' is not an operation with a weight; write for example {1} 5")]
-    NoOperation(String, String),
-    /// The typed exponent is not a number.
-    #[error("'{0}' is not an exponent such as 0.99 or 1.2")]
-    Exponent(String),
-    /// The loop is closed, so requests have no due times.
-    #[error("in a closed loop, requests are not due at set times; first set a rate")]
-    Closed,
-    /// The typed word is not a value of the setting.
-    #[error(transparent)]
-    Choice(#[from] ParseChoiceError),
-    /// The typed text does not describe arrivals.
-    #[error(transparent)]
-    Arrivals(#[from] ParseArrivalsError),
-    /// The typed text does not describe a length of time.
-    #[error(transparent)]
-    Length(#[from] ParseLengthError),
-    /// The typed distribution or workload is unknown or invalid.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// The typed text is not a quantity.
-    #[error(transparent)]
-    Quantity(#[from] ParseQuantityError),
-    /// A new setting is out of range, or two new settings contradict each other.
-    #[error(transparent)]
-    Range(#[from] KnobError),
-    /// The typed number does not fit into 32 bits. The last field is the largest value of the knob.
-    #[error("{0} must be at most {2}, not {1}")]
-    TooLarge(&'static str, u64, u64),
-    /// The share of reads is above 100 %.
-    #[error("reads must be between 0 and 100 percent, not {0}")]
-    Share(u64),
-}
 
 impl Knob {
     /// Returns the knob's value in `knobs` if it is a whole number, or a length of time that is always the same, in µs.
@@ -114,26 +41,32 @@ impl Knob {
     ///
     /// # Errors
     /// Fails if the number is too large, or if it would leave no operation with a weight.
-    pub fn with_number(self, knobs: &Knobs, number: u64) -> Result<Knobs, KnobChangeError> {
+    pub fn with_number(self, knobs: &Knobs, number: u64) -> Result<Knobs, KnobError> {
         let workload = &knobs.workload;
         let mut set = knobs.clone();
         let narrow = || {
-            let too_large = |_| KnobChangeError::TooLarge(self.name(), number, self.most());
-            u32::try_from(number).map_err(too_large)
+            u32::try_from(number).map_err(|_| {
+                KnobError::of(format!("{} must be at most {}, not {number}", self.name(), self.most()))
+            })
         };
         let fixed = |us| (us > 0).then_some(RandomLength::Uniform { from_us: us, to_us: us });
         match self {
             Self::Clients => set.clients = narrow()?,
             Self::Pipeline => set.pipeline = narrow()?,
             Self::Rate => set.rate = Some(narrow()?),
-            Self::Reads if number > 100 => return Err(KnobChangeError::Share(number)),
+            Self::Reads if number > 100 => {
+                let text = format!("reads must be between 0 and 100 percent, not {number}");
+                return Err(KnobError::of(text));
+            }
             Self::Reads => set.workload = workload.with_read_percent(narrow()?),
             Self::ValueSize => set.value_size = narrow()?,
             Self::Keys => set.keyspace = number,
             Self::Receivers => set.workload = Arc::new(workload.with_receivers(narrow()?)?),
             Self::Search(of) => set.workload = Arc::new(workload.with_search_number(of, narrow()?)?),
             Self::Weight(place) if number == 0 && workload.is_only_weighted(place.into()) => {
-                return Err(KnobChangeError::LastOperation(self.called(knobs).to_owned()));
+                let name = self.called(knobs);
+                let what = "is the only operation with a weight; first give a weight to another operation";
+                return Err(KnobError::of(format!("{name} {what}")));
             }
             Self::Weight(place) => set.workload = workload.with_weight(place.into(), narrow()?),
             Self::Reconnect => set.reconnect = Some(narrow()?),
@@ -154,7 +87,7 @@ impl Knob {
         knobs: &Knobs,
         direction: Direction,
         ops_per_s: Option<f64>,
-    ) -> Result<Knobs, KnobChangeError> {
+    ) -> Result<Knobs, KnobError> {
         self.check_effect(knobs)?;
         let workload = &knobs.workload;
         let mut turned = knobs.clone();
@@ -171,7 +104,11 @@ impl Knob {
                 };
             }
             Self::Distribution => {
-                let distribution = workload.distribution().ok_or(KnobChangeError::Several)?;
+                let distribution = workload.distribution().ok_or_else(|| {
+                    KnobError::of(
+                        "this workload has several distributions of keys; type one for all of them, such as zipfian 1.1",
+                    )
+                })?;
                 turned.workload = workload.with_distribution(turned_distribution(distribution, direction));
             }
             Self::Exponent => {
@@ -182,9 +119,10 @@ impl Knob {
         }
         if turned == *knobs {
             let end = if direction == Direction::Up { "highest" } else { "lowest" };
-            return Err(KnobChangeError::AtTheEnd(self.called(knobs).to_owned(), end, self.value(knobs)));
+            let (name, value) = (self.called(knobs), self.value(knobs));
+            return Err(KnobError::of(format!("{name} is at its {end}, {value}")));
         }
-        Ok(turned.checked()?)
+        turned.checked()
     }
 
     /// Returns the number that follows the knob's number in this direction.
@@ -207,7 +145,7 @@ impl Knob {
     ///
     /// # Errors
     /// Fails if the text is invalid or out of range. The message gives the reason.
-    pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, KnobChangeError> {
+    pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, KnobError> {
         self.check_effect(knobs)?;
         let text = text.trim();
         let length = || Some(text).filter(|text| *text != NONE).map(str::parse).transpose();
@@ -218,7 +156,8 @@ impl Knob {
             Self::Arrivals => typed.arrivals = text.parse()?,
             Self::Distribution => typed.workload = knobs.workload.with_distribution(text.parse()?),
             Self::Exponent => {
-                let exponent = text.parse().map_err(|_| KnobChangeError::Exponent(text.to_owned()))?;
+                let no_number = |_| KnobError::of(format!("'{text}' is not an exponent such as 0.99 or 1.2"));
+                let exponent = text.parse().map_err(no_number)?;
                 typed.workload = knobs.workload.with_exponent(exponent);
             }
             Self::WeightByName => return weighed(knobs, text),
@@ -226,10 +165,10 @@ impl Knob {
             Self::Rhythm => typed.rhythm = text.parse()?,
             Self::Think => typed.think = length()?,
             Self::SessionLength => typed.session_length = length()?,
-            Self::Workload => return Ok(knobs.with_chosen(&WorkloadChoice::of_preset(text)?)?),
+            Self::Workload => return knobs.with_chosen(&WorkloadChoice::of_preset(text)?),
             _ => typed = self.with_number(knobs, self.parse(text)?)?,
         }
-        Ok(typed.checked()?)
+        typed.checked()
     }
 
     /// Returns the largest value of a knob with numbers.
@@ -248,34 +187,47 @@ impl Knob {
     }
 
     /// Refuses a knob that has no effect on the requests of the workload, or on a closed loop.
-    fn check_effect(self, knobs: &Knobs) -> Result<(), KnobChangeError> {
+    fn check_effect(self, knobs: &Knobs) -> Result<(), KnobError> {
         let workload = &knobs.workload;
-        match self {
-            Self::Arrivals if knobs.rate.is_none() => Err(KnobChangeError::Closed),
+        let is_of_requests = matches!(
+            self,
             Self::Reads
-            | Self::ValueSize
-            | Self::Keys
-            | Self::Distribution
-            | Self::Exponent
-            | Self::Receivers
-            | Self::Search(_)
-            | Self::Weight(_)
-                if workload.trace.is_some() =>
-            {
-                Err(KnobChangeError::Traced)
+                | Self::ValueSize
+                | Self::Keys
+                | Self::Distribution
+                | Self::Exponent
+                | Self::Receivers
+                | Self::Search(_)
+                | Self::Weight(_)
+        );
+        Err(KnobError::of(match self {
+            Self::Arrivals if knobs.rate.is_none() => {
+                "in a closed loop, requests are not due at set times; first set a rate"
             }
-            Self::Reads if workload.read_share().is_none() => Err(KnobChangeError::NoReads),
-            Self::ValueSize if workload.has_own_sizes() => Err(KnobChangeError::OwnSizes),
-            Self::Keys if workload.has_own_keys() => Err(KnobChangeError::OwnKeys),
-            Self::Distribution if workload.keys.is_empty() => Err(workload.has_no_keys().into()),
-            Self::Exponent if workload.exponent().is_none() => Err(KnobChangeError::NoExponent),
-            _ => Ok(()),
-        }
+            _ if is_of_requests && workload.trace.is_some() => {
+                "a trace sends the commands of its file; change clients, pipeline, rate or arrivals instead"
+            }
+            Self::Reads if workload.read_share().is_none() => {
+                "this workload lacks GET or SET, so the share of reads is fixed; change the weights of its operations instead"
+            }
+            Self::ValueSize if workload.has_own_sizes() => {
+                "this workload sets the sizes of its values itself, so there is no value size to change"
+            }
+            Self::Keys if workload.has_own_keys() => {
+                "this workload sets the number of its keys itself, so there is no number to change"
+            }
+            Self::Distribution if workload.keys.is_empty() => return Err(workload.has_no_keys().into()),
+            Self::Exponent if workload.exponent().is_none() => {
+                "the keys of this workload have no exponent, or several; first choose a distribution with an exponent, such \
+                 as zipfian 0.99"
+            }
+            _ => return Ok(()),
+        }))
     }
 }
 
 /// Parses a text such as `GET 5`, and returns `knobs` with the weight 5 for the operation GET.
-fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, KnobChangeError> {
+fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, KnobError> {
     let text = text.trim();
     let operations = &knobs.workload.operations;
     let place = |name: &str| {
@@ -285,8 +237,11 @@ fn weighed(knobs: &Knobs, text: &str) -> Result<Knobs, KnobChangeError> {
     };
     let found = text.rsplit_once(' ').and_then(|(name, weight)| Some((place(name.trim())?, weight)));
     let first = operations.first().map_or("GET", |operation| &operation.name);
-    let (place, weight) =
-        found.ok_or_else(|| KnobChangeError::NoOperation(text.to_owned(), format!("weight {first}")))?;
+    let (place, weight) = found.ok_or_else(|| {
+        KnobError::of(format!(
+            "'{text}' is not an operation with a weight; write for example weight {first} 5"
+        ))
+    })?;
     Knob::Weight(place as u16).typed(knobs, weight)
 }
 

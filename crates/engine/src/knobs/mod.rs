@@ -9,6 +9,7 @@
 
 mod arrivals;
 mod change;
+mod error;
 mod knob;
 mod presets;
 mod random_length;
@@ -16,10 +17,10 @@ mod steps;
 mod values;
 mod workload;
 
-pub use arrivals::{Arrivals, Backlog, Bursts, ParseArrivalsError, ParseChoiceError, Rhythm, SHED_AFTER_NS};
-pub use change::KnobChangeError;
+pub use arrivals::{Arrivals, Backlog, Bursts, Rhythm, SHED_AFTER_NS};
+pub use error::KnobError;
 pub use knob::Knob;
 pub use presets::{KnobPreset, PRESETS};
-pub use random_length::{ParseLengthError, RandomLength};
+pub use random_length::RandomLength;
 pub use steps::Direction;
-pub use values::{KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE};
+pub use values::{Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE};

@@ -3,8 +3,8 @@
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
+use super::KnobError;
 use crate::units;
 
 /// The longest allowed length, and the longest allowed mean length: an hour, in µs.
@@ -75,16 +75,8 @@ impl fmt::Display for RandomLength {
     }
 }
 
-/// A text that does not describe a length of time.
-#[derive(Debug, Error, PartialEq, Eq)]
-#[error(
-    "'{0}' is no length of time such as 20ms, 5ms..50ms (each is equally likely) or 'exponential 20ms' (the mean), in whole \
-     microseconds up to 1h"
-)]
-pub struct ParseLengthError(String);
-
 impl FromStr for RandomLength {
-    type Err = ParseLengthError;
+    type Err = KnobError;
 
     fn from_str(given: &str) -> Result<Self, Self::Err> {
         let us = |text: &str| {
@@ -102,12 +94,17 @@ impl FromStr for RandomLength {
             Self::Uniform { from_us, to_us } => from_us <= to_us && to_us > 0,
             Self::Exponential { mean_us } => mean_us > 0,
         };
-        length.filter(is_possible).ok_or_else(|| ParseLengthError(given.to_owned()))
+        length.filter(is_possible).ok_or_else(|| {
+            KnobError::of(format!(
+                "'{given}' is no length of time such as 20ms, 5ms..50ms (each is equally likely) or 'exponential 20ms' (the \
+                 mean), in whole microseconds up to 1h"
+            ))
+        })
     }
 }
 
 impl TryFrom<String> for RandomLength {
-    type Error = ParseLengthError;
+    type Error = KnobError;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         text.parse()

@@ -3,12 +3,11 @@
 use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use super::{Arrivals, Backlog, RandomLength, Rhythm};
+use super::{Arrivals, Backlog, KnobError, RandomLength, Rhythm};
 use crate::{
     units,
-    workload::{self, DueTimes, MAX_VALUE_SIZE, Workload, WorkloadChoice, WorkloadError},
+    workload::{self, DueTimes, MAX_VALUE_SIZE, Workload, WorkloadChoice},
 };
 
 /// The largest number of client connections.
@@ -92,45 +91,6 @@ fn is_usual(rhythm: &Rhythm) -> bool {
 /// The largest size of all values in one batch of requests: 256 MiB.
 pub const MAX_BATCH: u64 = 256 << 20;
 
-/// Invalid settings.
-#[derive(Debug, Error, PartialEq)]
-pub enum KnobError {
-    /// The value of a knob is outside the knob's range.
-    #[error("{name} must be between 1 and {highest}, not {given}")]
-    Range {
-        /// The knob.
-        name: &'static str,
-        /// The highest allowed value.
-        highest: u64,
-        /// The given value.
-        given: u64,
-    },
-    /// Pipeline and value size together need too much memory.
-    #[error(
-        "{pipeline} operations with up to {} of values each exceed the limit of {} for a batch; lower the pipeline or \
-         the value size",
-        units::bytes(*.values),
-        units::bytes(MAX_BATCH)
-    )]
-    Batch {
-        /// The number of operations in a batch.
-        pipeline: u32,
-        /// The largest size in bytes of all values of one operation together.
-        values: u64,
-    },
-    /// The arrivals are `times`, but there is no file with times.
-    #[error(
-        "arrivals 'times' need a file at the start (--times FILE or --trace FILE); set arrivals to constant or poisson"
-    )]
-    NoTimes,
-    /// A think time is set, but clients of an open loop cannot pause, because requests have due times.
-    #[error("think time needs a closed loop; leave out the rate (rate max), or the think time (think none)")]
-    ThinkWithRate,
-    /// The workload cannot be run.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-}
-
 impl Knobs {
     /// Returns the knobs if each knob is in its range.
     ///
@@ -141,7 +101,7 @@ impl Knobs {
             if (1..=highest).contains(&given) {
                 Ok(())
             } else {
-                Err(KnobError::Range { name, highest, given })
+                Err(KnobError::of(format!("{name} must be between 1 and {highest}, not {given}")))
             }
         };
         in_range("clients", self.clients.into(), MAX_CLIENTS.into())?;
@@ -151,17 +111,26 @@ impl Knobs {
         in_range("value size", self.value_size.into(), MAX_VALUE_SIZE.into())?;
         in_range("keys", self.keyspace, MAX_KEYSPACE)?;
         if self.arrivals == Arrivals::Times && self.times.is_none() {
-            return Err(KnobError::NoTimes);
+            return Err(KnobError::of(
+                "arrivals 'times' need a file at the start (--times FILE or --trace FILE); set arrivals to constant or \
+                 poisson",
+            ));
         }
         if self.think.is_some() && self.rate.is_some() {
-            return Err(KnobError::ThinkWithRate);
+            return Err(KnobError::of(
+                "think time needs a closed loop; leave out the rate (rate max), or the think time (think none)",
+            ));
         }
         self.workload.check()?;
         self.workload.check_keys(self.keyspace)?;
         self.workload.check_values(self.value_size)?;
         let (pipeline, values) = (self.pipeline, self.workload.most_value_bytes(self.value_size));
         if u64::from(pipeline).saturating_mul(values) > MAX_BATCH {
-            return Err(KnobError::Batch { pipeline, values });
+            let (values, most) = (units::bytes(values), units::bytes(MAX_BATCH));
+            return Err(KnobError::of(format!(
+                "{pipeline} operations with up to {values} of values each exceed the limit of {most} for a batch; lower \
+                 the pipeline or the value size"
+            )));
         }
         Ok(self)
     }

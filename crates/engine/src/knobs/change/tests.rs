@@ -42,7 +42,10 @@ fn the_first_step_down_from_max_is_just_below_the_present_throughput() {
 fn arrivals_turn_once_there_is_a_rate() {
     let closed = Knobs::default();
     assert_eq!(Knob::Arrivals.value(&closed), "closed");
-    assert_eq!(Knob::Arrivals.turned(&closed, Direction::Up, None), Err(KnobChangeError::Closed));
+    assert_eq!(
+        Knob::Arrivals.turned(&closed, Direction::Up, None),
+        Err(KnobError::of("in a closed loop, requests are not due at set times; first set a rate"))
+    );
     let open = Knobs { rate: Some(1000), ..closed };
     assert_eq!(walk(Knob::Arrivals, Direction::Up, open.clone(), 9), ["poisson"]);
     assert_eq!(Knob::Arrivals.typed(&open, "poisson").unwrap().arrivals, Arrivals::Poisson);
@@ -61,7 +64,12 @@ fn reads_turn_by_five_percent_to_round_numbers() {
     assert_eq!(walk(Knob::Reads, Direction::Up, knobs.clone(), 9).join(" "), "95 % 100 %");
     assert_eq!(walk(Knob::Reads, Direction::Down, knobs.clone(), 2).join(" "), "90 % 85 %");
     let ping = Knobs { workload: preset("ping").unwrap(), ..knobs };
-    assert_eq!(Knob::Reads.turned(&ping, Direction::Up, None), Err(KnobChangeError::NoReads));
+    assert_eq!(
+        Knob::Reads.turned(&ping, Direction::Up, None),
+        Err(KnobError::of(
+            "this workload lacks GET or SET, so the share of reads is fixed; change the weights of its operations instead"
+        ))
+    );
 }
 
 #[test]
@@ -70,8 +78,18 @@ fn the_value_size_can_be_changed_if_a_value_depends_on_it() {
     workload.values.insert("value".to_owned(), "64..1024".parse().unwrap());
     let own = Knobs { workload: workload.clone().into(), ..Knobs::default() };
     assert_eq!(Knob::ValueSize.value(&own), "its own");
-    assert_eq!(Knob::ValueSize.turned(&own, Direction::Up, None), Err(KnobChangeError::OwnSizes));
-    assert_eq!(Knob::ValueSize.typed(&own, "64"), Err(KnobChangeError::OwnSizes));
+    assert_eq!(
+        Knob::ValueSize.turned(&own, Direction::Up, None),
+        Err(KnobError::of(
+            "this workload sets the sizes of its values itself, so there is no value size to change"
+        ))
+    );
+    assert_eq!(
+        Knob::ValueSize.typed(&own, "64"),
+        Err(KnobError::of(
+            "this workload sets the sizes of its values itself, so there is no value size to change"
+        ))
+    );
     workload.values.insert("value".to_owned(), "json".parse().unwrap());
     let json = Knobs { workload: workload.into(), ..own };
     assert_eq!(walk(Knob::ValueSize, Direction::Up, json.clone(), 1), ["64 B"]);
@@ -162,7 +180,12 @@ fn a_distribution_can_be_stepped_and_typed_and_so_can_its_exponent() {
         walk(Knob::Distribution, Direction::Up, knobs.clone(), 3).join(", "),
         "zipfian, latest, hotspot 0.2 0.8"
     );
-    assert_eq!(Knob::Exponent.typed(&knobs, "1"), Err(KnobChangeError::NoExponent));
+    assert_eq!(
+        Knob::Exponent.typed(&knobs, "1"),
+        Err(KnobError::of(
+            "the keys of this workload have no exponent, or several; first choose a distribution with an exponent, such as zipfian 0.99"
+        ))
+    );
     let zipfian = Knob::Distribution.typed(&knobs, "zipfian").unwrap();
     assert_eq!(walk(Knob::Exponent, Direction::Up, zipfian.clone(), 3).join(" "), "1 1.1 1.2");
     assert_eq!(walk(Knob::Exponent, Direction::Down, zipfian.clone(), 99).last().unwrap(), "0.1");
@@ -186,8 +209,18 @@ fn keys_that_the_workload_sets_itself_are_shown_and_cannot_be_changed() {
     workload.keys.values_mut().for_each(|keys| keys.count = Some(50));
     let own = Knobs { workload: workload.clone().into(), ..Knobs::default() };
     assert_eq!(Knob::Keys.value(&own), "its own");
-    assert_eq!(Knob::Keys.turned(&own, Direction::Up, None), Err(KnobChangeError::OwnKeys));
-    assert_eq!(Knob::Keys.typed(&own, "64"), Err(KnobChangeError::OwnKeys));
+    assert_eq!(
+        Knob::Keys.turned(&own, Direction::Up, None),
+        Err(KnobError::of(
+            "this workload sets the number of its keys itself, so there is no number to change"
+        ))
+    );
+    assert_eq!(
+        Knob::Keys.typed(&own, "64"),
+        Err(KnobError::of(
+            "this workload sets the number of its keys itself, so there is no number to change"
+        ))
+    );
     let other = Keyset { distribution: "latest 1.1".parse().unwrap(), ..Keyset::default() };
     workload.keys.insert("other".to_owned(), other);
     let several = Knobs { workload: workload.into(), ..own };
@@ -195,7 +228,12 @@ fn keys_that_the_workload_sets_itself_are_shown_and_cannot_be_changed() {
         (Knob::Distribution.value(&several), Knob::Keys.value(&several)),
         ("several".to_owned(), "10 k".to_owned())
     );
-    assert_eq!(Knob::Distribution.turned(&several, Direction::Up, None), Err(KnobChangeError::Several));
+    assert_eq!(
+        Knob::Distribution.turned(&several, Direction::Up, None),
+        Err(KnobError::of(
+            "this workload has several distributions of keys; type one for all of them, such as zipfian 1.1"
+        ))
+    );
     assert_eq!(Knob::Distribution.typed(&several, "gaussian").unwrap().workload.distributions().len(), 1);
     assert_eq!(walk(Knob::Exponent, Direction::Up, several, 1), ["1.2"]);
 }
