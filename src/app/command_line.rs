@@ -60,12 +60,12 @@ fn options(knobs: &Knobs) -> Option<String> {
         text += &format!(" --{name} {}", quoted(&value));
     }
     if let Some(trace) = &knobs.workload.trace {
-        return Some(text + &format!(" --trace {}", quoted(&trace.times().file().to_string_lossy())));
+        return Some(text + &format!(" --trace {}", quoted(&trace.times.file.to_string_lossy())));
     }
     if let Some(times) =
         knobs.times.as_ref().filter(|_| knobs.rate.is_some() && knobs.arrivals == Arrivals::Times)
     {
-        text += &format!(" --times {}", quoted(&times.file().to_string_lossy()));
+        text += &format!(" --times {}", quoted(&times.file.to_string_lossy()));
     }
     text += &workload(&knobs.workload)?;
     Some(text + &format!(" -d {} -r {}", knobs.value_size, knobs.keyspace))
@@ -243,7 +243,7 @@ mod tests {
             |speed| Workload::of_trace(file.path(), speed, crate::workload::TraceOrder::OfFile).unwrap();
         let traced = |speed, rate, arrivals| {
             let workload: Arc<_> = read(speed).into();
-            let times = workload.trace.as_ref().map(|trace| trace.times().clone());
+            let times = workload.trace.as_ref().map(|trace| trace.times.clone());
             options(&Knobs { load: true, rate, arrivals, times, workload, ..Knobs::default() }).unwrap()
         };
         let end = format!(" --trace {}", quoted(&file.path().to_string_lossy()));

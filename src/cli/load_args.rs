@@ -236,7 +236,7 @@ impl LoadArgs {
             }
             let workload = Workload::of_trace(file, speed, TraceOrder::OfFile)
                 .map_err(|error| refused("--trace", error))?;
-            self.due_times = workload.trace.as_ref().map(|trace| trace.times().clone());
+            self.due_times = workload.trace.as_ref().map(|trace| trace.times.clone());
             self.chosen = Some(Arc::new(workload));
         }
         if let Some(file) = &self.times {
@@ -306,7 +306,7 @@ impl LoadArgs {
         }
         let Some(workload) = &self.chosen else { return Ok(None) };
         let Some(dataset) = &workload.dataset else { return Ok(None) };
-        if workload.is_of_records() { Ok(Some(dataset.records())) } else { Err(DatasetError::NoEnd) }
+        if workload.is_of_records() { Ok(Some(dataset.records)) } else { Err(DatasetError::NoEnd) }
     }
 
     /// Returns whether no option changes the workload.
@@ -337,7 +337,7 @@ impl LoadArgs {
             load: !self.no_load && (by_default || self.turns_load_on()),
             clients: self.clients.unwrap_or(usual.clients),
             pipeline: self.pipeline.unwrap_or(usual.pipeline),
-            rate: self.rate.map_or_else(|| times.as_ref().map(DueTimes::rate), |given| given.0),
+            rate: self.rate.map_or_else(|| times.as_ref().map(|times| times.rate()), |given| given.0),
             arrivals: self.arrivals.unwrap_or(if times.is_some() { Arrivals::Times } else { usual.arrivals }),
             times,
             backlog: self.backlog.unwrap_or(usual.backlog),

@@ -47,7 +47,7 @@ pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> St
         let knobs = || rows.iter().map(|row| &row.segment.start.knobs);
         let trace = knobs().find_map(|knobs| knobs.workload.trace.as_ref());
         trace.into_iter().for_each(|trace| line(&mut text, "trace", &trace.to_string()));
-        let times = knobs().find_map(|knobs| knobs.times.as_ref()).filter(|times| !times.is_of_trace());
+        let times = knobs().find_map(|knobs| knobs.times.as_ref()).filter(|times| !times.is_of_trace);
         times.into_iter().for_each(|times| line(&mut text, "times", &times.to_string()));
         if rows.iter().any(|row| row.segment.start.knobs.renewal().is_some()) {
             opened(&mut text, &sum, is_one_setting);

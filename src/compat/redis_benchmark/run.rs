@@ -171,7 +171,7 @@ impl BenchRun {
             };
             says(format!("Loading dataset from {}...\n", untrusted::path(file)));
             let workload = test.workload.with_dataset(file, self.options.maxdocs).map_err(unloaded)?;
-            let records = workload.dataset.as_ref().map_or(0, Dataset::records);
+            let records = workload.dataset.as_ref().map_or(0, |dataset| dataset.records);
             says(format!("\rLoaded {records} documents{:20}\n", ""));
             test.workload = Arc::new(workload);
         }

@@ -295,7 +295,7 @@ mod tests {
         let workload = Workload::of_trace(file.path(), 2.0, TraceOrder::OfFile).unwrap();
         let values = Values::new(&workload, 1, 1);
         let program = Program::new(&workload, Dialect::Resp2, 1, values, &KeyNames::given("k:"));
-        let times = workload.trace.unwrap().times().clone();
+        let times = workload.trace.unwrap().times.clone();
         // The trace has four commands in 600 ms, followed by a mean gap of 200 ms, and is sent at twice the
         // speed.
         assert_eq!((times.length_us(), times.rate(), times.speed_at(20)), (800_000, 10, 4.0));

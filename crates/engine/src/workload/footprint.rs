@@ -26,7 +26,7 @@ impl Workload {
     /// the largest values are counted.
     pub fn footprint(&self, keyspace: u64, value_size: u32) -> Footprint {
         if let Some(trace) = &self.trace {
-            let (bytes, each) = (trace.written() as f64, trace.largest() as f64);
+            let (bytes, each) = (trace.written as f64, trace.largest as f64);
             return Footprint { keys: if bytes > 0.0 { trace.count() } else { 0 }, bytes, each };
         }
         let kinds: Vec<_> = self.value_kinds().map(|kind| kind.size.mean(value_size)).collect();

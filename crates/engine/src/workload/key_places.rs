@@ -3,7 +3,7 @@
 //! keys among several servers, an operation can have only one key.
 
 use super::{
-    Operation, OutgoingRequests, Together, Trace, Workload, WorkloadError,
+    Operation, OutgoingRequests, Together, Workload, WorkloadError,
     command_keys::keys_of,
     compiled::CompiledOperation,
     step::{CommandStep, Fragment},
@@ -100,7 +100,7 @@ impl Workload {
             operation.weight > 0 && !operation.is_raw && !keys.all(is_first)
         };
         let places = "has several keys, which --hash may place on different servers";
-        if let Some(command) = self.trace.as_ref().and_then(Trace::several_keys) {
+        if let Some(command) = self.trace.as_ref().and_then(|trace| trace.several_keys.as_deref()) {
             return Err(invalid!("{command} {places}; leave such commands out of the file"));
         }
         match asked.into_iter().find(several) {

@@ -56,6 +56,7 @@ mod same_slot;
 mod search_numbers;
 mod setup;
 mod share;
+mod shared;
 mod slots;
 mod step;
 mod step_text;

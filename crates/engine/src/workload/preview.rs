@@ -180,8 +180,8 @@ impl PreviewInput<'_> {
         let dataset = self.workload.dataset.as_ref()?;
         Some(DatasetPreview {
             file: untrusted::text(&dataset.file().to_string_lossy()),
-            records: dataset.records(),
-            read: dataset.records().min(DRAWS),
+            records: dataset.records,
+            read: dataset.records.min(DRAWS),
             portions: dataset
                 .portions()
                 .iter()

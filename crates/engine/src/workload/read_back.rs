@@ -60,7 +60,7 @@ impl Workload {
             ));
         }
         let dataset = dataset.first(u64::MAX);
-        Ok(ReadBack { left: dataset.records().min(most), dataset, taken: CurrentRecord::default(), steps })
+        Ok(ReadBack { left: dataset.records.min(most), dataset, taken: CurrentRecord::default(), steps })
     }
 }
 

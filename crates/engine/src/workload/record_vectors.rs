@@ -69,9 +69,9 @@ impl Workload {
         }
         let metric = if of(search) == "VSIM" { Metric::Cosine } else { self.metric()? };
         let dimensions = words[vector].len() / size_of::<f32>();
-        check_size(dataset.records(), dimensions)?;
+        check_size(dataset.records, dimensions)?;
         let records =
-            RecordVectors { program: alone(stores), records: dataset.records(), vector, name, metric };
+            RecordVectors { program: alone(stores), records: dataset.records, vector, name, metric };
         let stored = whole(&store.0[vector]);
         let is_query = |it: &Fragment| match it {
             Fragment::OfRecord(portion) => derived.is_none() && Some(portion) == stored,

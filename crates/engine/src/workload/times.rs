@@ -4,13 +4,10 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
-use super::{WorkloadError, dataset::Input};
+use super::{WorkloadError, dataset::Input, shared::Shared};
 use crate::{
     units::{self, count_with_noun},
     untrusted,
@@ -24,16 +21,17 @@ const MOST_TIMES: usize = 1 << 27;
 const LATEST_S: f64 = 10.0 * 365.0 * 86_400.0;
 
 /// The times of a file at which requests are due. All copies share the position in the file.
-#[derive(Clone, Default)]
-pub struct DueTimes(Arc<TimesContent>);
+pub type DueTimes = Shared<TimesContent>;
 
+/// The times of a file, with the position in the file.
 #[derive(Default)]
-struct TimesContent {
-    file: PathBuf,
+pub struct TimesContent {
+    /// The path of the file.
+    pub file: PathBuf,
     dues_us: Vec<u64>,
     speed: f64,
     /// Whether a trace has the times. The position then moves when the next command of the trace is taken.
-    is_of_trace: bool,
+    pub is_of_trace: bool,
     /// The number of the next time. This number is not reset after a pass over the file.
     next: AtomicU64,
 }
@@ -71,37 +69,29 @@ impl DueTimes {
             let what = "it has no times; write one time a line, in seconds since the start";
             return Err(invalid!("{}: {what}", untrusted::path(file)));
         }
-        Ok(Self(Arc::new(TimesContent { file: file.to_owned(), dues_us, speed, ..TimesContent::default() })))
+        Ok(Self::new(TimesContent { file: file.to_owned(), dues_us, speed, ..TimesContent::default() }))
     }
 
     /// Creates the times of the commands of a trace, in microseconds since the first command, in ascending order.
     pub(super) fn of_trace(file: &Path, dues_us: Vec<u64>, speed: f64) -> Self {
         let is_of_trace = true;
         let next = AtomicU64::default();
-        Self(Arc::new(TimesContent { file: file.to_owned(), dues_us, speed, is_of_trace, next }))
+        Self::new(TimesContent { file: file.to_owned(), dues_us, speed, is_of_trace, next })
     }
+}
 
-    /// Returns the path of the file.
-    pub fn file(&self) -> &Path {
-        &self.0.file
-    }
-
+impl TimesContent {
     /// Returns the number of times, which is the number of requests in one pass over the file.
     pub fn count(&self) -> u64 {
-        self.0.dues_us.len() as u64
-    }
-
-    /// Returns whether a trace has the times.
-    pub fn is_of_trace(&self) -> bool {
-        self.0.is_of_trace
+        self.dues_us.len() as u64
     }
 
     fn first_us(&self) -> u64 {
-        self.0.dues_us.first().copied().unwrap_or_default()
+        self.dues_us.first().copied().unwrap_or_default()
     }
 
     fn span_us(&self) -> u64 {
-        self.0.dues_us.last().copied().unwrap_or_default() - self.first_us()
+        self.dues_us.last().copied().unwrap_or_default() - self.first_us()
     }
 
     /// Returns the length of a pass in microseconds: the time from the first to the last time, plus the mean gap
@@ -113,7 +103,7 @@ impl DueTimes {
 
     /// Returns the mean rate in requests per second at the speed of these times.
     fn mean_rate(&self) -> f64 {
-        self.count() as f64 / (self.length_us() as f64 / SECOND_US) * self.0.speed
+        self.count() as f64 / (self.length_us() as f64 / SECOND_US) * self.speed
     }
 
     /// Returns the mean rate in requests per second, rounded, and at least 1.
@@ -125,20 +115,20 @@ impl DueTimes {
     /// [`rate`](Self::rate), this is exactly the given speed. For twice this rate, it is twice this speed.
     /// This is also true below one request per second.
     pub fn speed_at(&self, rate: u32) -> f64 {
-        self.0.speed * (f64::from(rate) / f64::from(self.rate()))
+        self.speed * (f64::from(rate) / f64::from(self.rate()))
     }
 
     /// Returns the number of the next time. This number is not reset after a pass over the file.
     #[inline]
     pub fn position(&self) -> u64 {
-        self.0.next.load(Ordering::Relaxed)
+        self.next.load(Ordering::Relaxed)
     }
 
     /// Returns time number `number`, in microseconds since the start of the file.
     #[inline]
     pub fn due_us(&self, number: u64) -> u64 {
         let (pass, place) = (number / self.count(), number % self.count());
-        let due_us = self.0.dues_us[place as usize];
+        let due_us = self.dues_us[place as usize];
         if pass == 0 { due_us } else { (pass.saturating_mul(self.length_us())).saturating_add(due_us) }
     }
 
@@ -148,17 +138,16 @@ impl DueTimes {
         let (from, first_us, length_us) = (self.position(), self.first_us(), self.length_us() as f64);
         let since_first_us = (until_us - first_us as f64).max(0.0);
         let (pass, within_us) = ((since_first_us / length_us).floor(), since_first_us % length_us);
-        let within =
-            self.0.dues_us.partition_point(|due_us| ((*due_us - first_us) as f64) < within_us) as u64;
+        let within = self.dues_us.partition_point(|due_us| ((*due_us - first_us) as f64) < within_us) as u64;
         let to = (pass as u64).saturating_mul(self.count()).saturating_add(within);
-        self.0.next.store(to.max(from), Ordering::Relaxed);
+        self.next.store(to.max(from), Ordering::Relaxed);
         to.saturating_sub(from)
     }
 
     /// Notes that a request was sent at the next time.
     #[inline]
     pub fn sent(&self) {
-        if !self.0.is_of_trace {
+        if !self.is_of_trace {
             self.take();
         }
     }
@@ -166,21 +155,21 @@ impl DueTimes {
     /// Advances the position, and returns the number of the time before.
     #[inline]
     pub(super) fn take(&self) -> u64 {
-        self.0.next.fetch_add(1, Ordering::Relaxed)
+        self.next.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Moves the position back to the first time.
     pub(super) fn rewind(&self) {
-        self.0.next.store(0, Ordering::Relaxed);
+        self.next.store(0, Ordering::Relaxed);
     }
 
     /// Returns a summary: `cart.log: 12 000 commands in 60.0 s, 2 times as fast`. `noun` is the noun for the
     /// things that are due, such as `commands`.
     pub(super) fn summary(&self, noun: &str) -> String {
-        let (file, count) = (untrusted::path(&self.0.file), count_with_noun(self.count(), noun));
+        let (file, count) = (untrusted::path(&self.file), count_with_noun(self.count(), noun));
         let mut text = format!("{file}: {count} in {}", units::latency(self.span_us().saturating_mul(1000)));
-        if self.0.speed.to_bits() != 1_f64.to_bits() {
-            text += &format!(", {} times as fast", self.0.speed);
+        if self.speed.to_bits() != 1_f64.to_bits() {
+            text += &format!(", {} times as fast", self.speed);
         }
         if self.mean_rate() < 1.0 {
             text += ", below 1 request per second (shown as 1)";
@@ -193,18 +182,6 @@ impl fmt::Display for DueTimes {
     /// Writes a summary: `web.times: 12 000 times in 60.0 s`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.summary("time"))
-    }
-}
-
-impl PartialEq for DueTimes {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl fmt::Debug for DueTimes {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("DueTimes").field("file", &self.0.file).field("times", &self.count()).finish()
     }
 }
 

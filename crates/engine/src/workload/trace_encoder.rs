@@ -28,7 +28,7 @@ impl TraceEncoder {
 
     /// Returns whether an operation belongs to the trace.
     pub(super) fn has(&self, op: OpId) -> bool {
-        self.trace.senders().contains(&op.0)
+        self.trace.senders.contains(&op.0)
     }
 
     /// Appends the next command. Returns the number of the command's operation.
@@ -63,14 +63,14 @@ impl TraceEncoder {
     /// Returns, for each operation, how many of the first commands in the file belong to it, and their size
     /// in bytes. Afterwards the position is at the first command again.
     pub(super) fn sums(&self) -> Vec<(u64, u64)> {
-        let mut sums = vec![(0, 0); self.trace.senders().len()];
+        let mut sums = vec![(0, 0); self.trace.senders.len()];
         for _ in 0..self.trace.count().min(LOOKED_AT) {
             let mut out = OutgoingRequests::default();
             let op = self.append(&mut Draws::new(1), &mut out);
             let (count, bytes) = &mut sums[op.index()];
             (*count, *bytes) = (*count + 1, *bytes + out.length() as u64);
         }
-        self.trace.times().rewind();
+        self.trace.times.rewind();
         sums
     }
 }

@@ -7,8 +7,7 @@ use super::{
     WorkloadError, command_traits,
     dataset::Input,
     trace::{
-        Commands, MonitorLine, OTHERS, TraceContent, WordRole, command_of, has_several, listed, moved_keys,
-        shown,
+        MonitorLine, OTHERS, TraceContent, WordRole, command_of, has_several, listed, moved_keys, shown,
     },
 };
 use crate::{
@@ -37,17 +36,12 @@ struct NamedCommand {
 /// The commands of a file that is being read.
 #[derive(Default)]
 struct TraceReader {
-    commands: Commands,
+    content: TraceContent,
     names: Vec<NamedCommand>,
     not_sent: BTreeMap<String, u64>,
     first_us: u64,
     last_us: u64,
-    /// The number of lines with an earlier time than a line before them.
-    early: u64,
     has_lengths: bool,
-    written: u64,
-    largest: u64,
-    several_keys: Option<String>,
 }
 
 impl Workload {
@@ -60,7 +54,7 @@ impl Workload {
         let fail = |what: String| invalid!("{}: {what}", untrusted::path(file));
         let mut reading = TraceReader { first_us: u64::MAX, ..TraceReader::default() };
         Input::each_line(file, |line, number| reading.take(line, number))?;
-        if reading.commands.count() == 0 {
+        if reading.content.count() == 0 {
             return Err(fail(match reading.not_sent.values().sum::<u64>() {
                 0 => "it has no commands; record a trace with `redyno capture` or `redis-cli MONITOR`"
                     .to_owned(),
@@ -82,7 +76,7 @@ impl TraceReader {
             return Ok(());
         }
         let MonitorLine { at_us, words } = MonitorLine::read(line).map_err(str::to_owned)?;
-        self.early += u64::from(at_us < self.last_us);
+        self.content.early += u64::from(at_us < self.last_us);
         self.last_us = self.last_us.max(at_us);
         self.first_us = self.first_us.min(at_us);
         let command = command_of(&words);
@@ -92,8 +86,8 @@ impl TraceReader {
             *self.not_sent.entry(name).or_default() += 1;
             return Ok(());
         };
-        if self.several_keys.is_none() && has_several(&words, &keys) {
-            self.several_keys = Some(format!("line {number} of the trace, '{}',", shown(&words)));
+        if self.content.several_keys.is_none() && has_several(&words, &keys) {
+            self.content.several_keys = Some(format!("line {number} of the trace, '{}',", shown(&words)));
         }
         let operation = self.operation(command);
         let left_out = |word: &Vec<u8>| length_of(word).filter(|_| self.has_lengths);
@@ -106,10 +100,10 @@ impl TraceReader {
             _ => word.len() as u64,
         };
         let bytes = words.iter().map(length).sum();
-        self.largest = self.largest.max(bytes);
-        self.written += if self.names[operation].writes { bytes } else { 0 };
-        self.commands.push(at_us, operation as u16, words.into_iter());
-        if self.commands.memory() > MOST_MEMORY {
+        self.content.largest = self.content.largest.max(bytes);
+        self.content.written += if self.names[operation].writes { bytes } else { 0 };
+        self.content.commands.push(at_us, operation as u16, words.into_iter());
+        if self.content.commands.memory() > MOST_MEMORY {
             let most = units::bytes(MOST_MEMORY as u64);
             return Err(format!("its commands need more than {most} of memory; give a part of the file"));
         }
@@ -141,8 +135,12 @@ impl TraceReader {
         let named = if ranked.len() > MOST_OPERATIONS { MOST_OPERATIONS - 1 } else { ranked.len() };
         let mut operations = vec![0; ranked.len()];
         ranked.iter().enumerate().for_each(|(rank, place)| operations[*place] = rank.min(named) as u16);
-        self.commands.operations.iter_mut().for_each(|place| *place = operations[usize::from(*place)]);
-        let scale = self.commands.count() / u64::from(MAX_WEIGHT) + 1;
+        self.content
+            .commands
+            .operations
+            .iter_mut()
+            .for_each(|place| *place = operations[usize::from(*place)]);
+        let scale = self.content.commands.count() / u64::from(MAX_WEIGHT) + 1;
         let weight = |count: u64| (count / scale).max(1) as u32;
         let (often, rare) = ranked.split_at(named);
         let mut asked: Vec<_> = often
@@ -160,20 +158,11 @@ impl TraceReader {
             };
             asked.push(Operation { name: OTHER.to_owned(), ..other.operation(weight(count)) });
         }
-        let not_sent = self.sorted();
-        let dues_us = self.commands.sort(self.first_us);
-        let recorded = TraceContent {
-            times: DueTimes::of_trace(file, dues_us, speed),
-            commands: self.commands,
-            senders: (0..asked.len() as u16).collect(),
-            written: self.written,
-            largest: self.largest,
-            several_keys: self.several_keys,
-            early: self.early,
-            not_sent,
-            order,
-        };
-        let trace = Trace::new(recorded);
+        self.content.not_sent = self.sorted();
+        self.content.times = DueTimes::of_trace(file, self.content.commands.sort(self.first_us), speed);
+        self.content.senders = (0..asked.len() as u16).collect();
+        self.content.order = order;
+        let trace = Trace::new(self.content);
         let keys = Keyset { count: Some(1), digits: 0, naming: KeyNaming::Anything, ..Keyset::default() };
         Workload {
             name: "trace".to_owned(),
@@ -316,7 +305,7 @@ mod tests {
     fn the_memory_for_unsent_command_names_is_limited() {
         let lines = (0..3000).map(|n| format!("1.000000 [0 x] \"X{n}\"\n"));
         let workload = read(&(lines.collect::<String>() + "1.000000 [0 x] \"GET\" \"k\"\n"));
-        let not_sent = workload.trace.as_ref().unwrap().not_sent();
+        let not_sent = workload.trace.as_ref().unwrap().not_sent.clone();
         assert_eq!((not_sent.len(), &not_sent[0]), (MOST_NAMES + 1, &(OTHERS.to_owned(), 2000)));
     }
 }

@@ -25,7 +25,7 @@ impl Workload {
     /// Returns the maximum number of value bytes in an operation or in a step of the prefill, if the load's value size
     /// is `value_size`. The result is 0 if the workload sends no values.
     pub fn most_value_bytes(&self, value_size: u32) -> u64 {
-        let traced = self.trace.as_ref().map_or(0, super::Trace::largest);
+        let traced = self.trace.as_ref().map_or(0, |trace| trace.largest);
         let kinds: Vec<_> = self.value_kinds().collect();
         let largest = |kind: u16| u64::from(*kinds[usize::from(kind)].size.bounds(value_size).end());
         let asked = self.active_compiled().map(|operation| operation.steps.as_slice());

@@ -2,7 +2,6 @@
 //! worker.
 
 use std::{
-    fmt,
     path::Path,
     sync::{
         Arc,
@@ -19,18 +18,19 @@ use super::{
     portion::{CurrentRecord, Portion, RecordBatch},
     reading::{RecordFile, Version, unreadable},
 };
+use crate::workload::shared::Shared;
 
 /// The time between two checks whether an awaited record has been read.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 
 /// The records of a file. All copies share the position in the file.
-#[derive(Clone)]
-pub struct Dataset(Arc<SharedDataset>);
+pub type Dataset = Shared<DatasetContent>;
 
-struct SharedDataset {
+/// The records of a file, with the position in the file.
+pub struct DatasetContent {
     source: RecordFile,
-    /// The number of records.
-    records: u64,
+    /// The number of records, or the number of bodies if a body has several records.
+    pub records: u64,
     /// Whether to wait for a record that has not been read yet.
     waits: bool,
     stream: Mutex<RecordStream>,
@@ -68,37 +68,34 @@ impl Dataset {
         }
         let source = RecordFile { file: file.to_owned(), portions, most: most.unwrap_or(u64::MAX), version };
         let records = source.count()?;
-        Ok(Self(Arc::new(SharedDataset { source, records, waits: false, stream: Mutex::default() })))
+        Ok(Self::new(DatasetContent { source, records, waits: false, stream: Mutex::default() }))
     }
+}
 
-    /// Returns the number of records, or the number of bodies if a body has several records.
-    pub fn records(&self) -> u64 {
-        self.0.records
-    }
-
+impl DatasetContent {
     /// Returns the parts of each record that are sent.
     pub fn portions(&self) -> &[Portion] {
-        &self.0.source.portions
+        &self.source.portions
     }
 
     /// Returns the path of the file.
     pub fn file(&self) -> &Path {
-        &self.0.source.file
+        &self.source.file
     }
 
     /// Returns a dataset of the first `most` records of the file. A load must not use this dataset, because reading a
     /// record can block.
     #[must_use]
-    pub(in crate::workload) fn first(&self, most: u64) -> Self {
-        let records = self.records().min(most);
-        let most = records.saturating_mul(Portion::records(self.portions())).min(self.0.source.most);
-        let source = RecordFile { most, ..self.0.source.clone() };
-        Self(Arc::new(SharedDataset { source, records, waits: true, stream: Mutex::default() }))
+    pub(in crate::workload) fn first(&self, most: u64) -> Dataset {
+        let records = self.records.min(most);
+        let most = records.saturating_mul(Portion::records(self.portions())).min(self.source.most);
+        let source = RecordFile { most, ..self.source.clone() };
+        Dataset::new(DatasetContent { source, records, waits: true, stream: Mutex::default() })
     }
 
     /// Returns the index of a part among the parts of a record that are sent.
     pub(in crate::workload) fn number(&self, portion: &Portion) -> Option<u16> {
-        self.0.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
+        self.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
     }
 
     /// Moves `taken` to the next record. The first record follows the last one. An error is stored in
@@ -108,7 +105,7 @@ impl Dataset {
         while !taken.advance() && taken.failure().is_none() {
             match self.batch() {
                 Some(batch) => taken.follow(batch),
-                None if self.0.waits => std::thread::sleep(LOOK_EVERY),
+                None if self.waits => std::thread::sleep(LOOK_EVERY),
                 None => {
                     taken.is_awaited = true;
                     return false;
@@ -122,7 +119,7 @@ impl Dataset {
     /// Returns the current batch, or the next batch if the current batch is used up. Returns `None` if the next batch
     /// has not been read yet.
     fn batch(&self) -> Option<Result<Arc<RecordBatch>, DatasetError>> {
-        let mut stream = self.0.stream.lock();
+        let mut stream = self.stream.lock();
         if let Some(batch) = stream.current.as_ref().filter(|batch| !batch.is_used_up()) {
             return Some(Ok(Arc::clone(batch)));
         }
@@ -136,9 +133,9 @@ impl Dataset {
     }
 
     fn receive(&self, stream: &mut RecordStream) -> Option<Result<Arc<RecordBatch>, DatasetError>> {
-        let (source, file) = (&self.0.source, self.0.source.file.as_path());
+        let (source, file) = (&self.source, self.source.file.as_path());
         if stream.ahead.is_none() {
-            match source.clone().spawn_reader(self.0.records) {
+            match source.clone().spawn_reader(self.records) {
                 Ok(ahead) => stream.ahead = Some(ahead),
                 Err(error) => return Some(Err(unreadable(file)(error))),
             }
@@ -155,38 +152,26 @@ impl Dataset {
     /// Returns a dataset with the same records for a load. The reader of this dataset hangs and never sends a
     /// batch.
     #[cfg(test)]
-    pub(crate) fn with_hanging_reader(&self) -> (Self, impl Sized + use<>) {
+    pub(crate) fn with_hanging_reader(&self) -> (Dataset, impl Sized + use<>) {
         self.read_by_hand(None)
     }
 
     /// Returns a dataset with the same records for a load. The reader of this dataset sends records without
     /// fields. A worker that uses such a record panics.
     #[cfg(test)]
-    pub(crate) fn with_broken_records(&self) -> (Self, impl Sized + use<>) {
+    pub(crate) fn with_broken_records(&self) -> (Dataset, impl Sized + use<>) {
         let mut broken = RecordBatch::of(1);
         broken.records = 1000;
         self.read_by_hand(Some(broken))
     }
 
     #[cfg(test)]
-    fn read_by_hand(&self, first: Option<RecordBatch>) -> (Self, impl Sized + use<>) {
+    fn read_by_hand(&self, first: Option<RecordBatch>) -> (Dataset, impl Sized + use<>) {
         let (reader, ahead) = std::sync::mpsc::sync_channel(1);
         first.into_iter().for_each(|batch| reader.send(Ok(batch)).unwrap());
         let stream = Mutex::new(RecordStream { ahead: Some(ahead), ..RecordStream::default() });
-        let (source, records) = (self.0.source.clone(), self.0.records);
-        (Self(Arc::new(SharedDataset { source, records, waits: false, stream })), reader)
-    }
-}
-
-impl PartialEq for Dataset {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl fmt::Debug for Dataset {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Dataset").field("source", &self.0.source).field("records", &self.0.records).finish()
+        let (source, records) = (self.source.clone(), self.records);
+        (Dataset::new(DatasetContent { source, records, waits: false, stream }), reader)
     }
 }
 
@@ -213,7 +198,7 @@ mod tests {
         let (_directory, file) = csv(5000);
         let dataset = Dataset::open(&file, fields(&["title", "id"]), None).unwrap().first(u64::MAX);
         let number = |name: &str| dataset.number(&Portion::Field(name.to_owned()));
-        assert_eq!((dataset.records(), number("id"), number("n")), (5000, Some(1), None));
+        assert_eq!((dataset.records, number("id"), number("n")), (5000, Some(1), None));
         let threads: Vec<_> = (0..4)
             .map(|_| {
                 let dataset = dataset.clone();
@@ -240,13 +225,13 @@ mod tests {
     fn at_most_the_requested_number_of_records_is_used() {
         let (_directory, file) = csv(2000);
         let dataset = Dataset::open(&file, fields(&["id"]), Some(700)).unwrap().first(u64::MAX);
-        assert_eq!(dataset.records(), 700);
+        assert_eq!(dataset.records, 700);
         let mut taken = CurrentRecord::default();
         for n in 0..1500 {
             dataset.take(&mut taken);
             assert_eq!(taken.field(0), (n % 700).to_string().as_bytes());
         }
-        assert_eq!(Dataset::open(&file, fields(&["id"]), Some(9000)).unwrap().records(), 2000);
+        assert_eq!(Dataset::open(&file, fields(&["id"]), Some(9000)).unwrap().records, 2000);
     }
 
     #[test]
@@ -266,14 +251,14 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            (dataset.records(), lines.iter().map(Vec::len).collect::<Vec<_>>()),
+            (dataset.records, lines.iter().map(Vec::len).collect::<Vec<_>>()),
             (3, vec![20, 20, 10, 20])
         );
         assert_eq!(lines[2][8..], ["{\"index\":{}}", "{\"id\":\"24\",\"title\":\"title 24\"}"]);
-        assert_eq!((dataset.first(1).records(), dataset.first(2).records()), (1, 2));
+        assert_eq!((dataset.first(1).records, dataset.first(2).records), (1, 2));
         let bad = ["__bulk:0__", "__bulk:1001__", "__bulk:__", "__bulk:x__", "__bulk:9"];
         assert!(bad.iter().all(|bad| Portion::of(bad).is_none()));
-        assert_eq!(Dataset::open(&file, bulk("1"), None).unwrap().records(), 30);
+        assert_eq!(Dataset::open(&file, bulk("1"), None).unwrap().records, 30);
     }
 
     #[test]

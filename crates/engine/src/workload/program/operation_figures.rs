@@ -1,7 +1,7 @@
 //! Computes the share and the mean size of each operation of a workload, for the preview of a load.
 
 use super::Program;
-use crate::workload::{Dataset, DatasetError, Draws, OutgoingRequests};
+use crate::workload::{DatasetError, Draws, OutgoingRequests};
 
 /// An operation is drawn at least `FEWEST_DRAWS` times to compute its mean length. After more than
 /// `ENOUGH_BYTES` bytes, no further draws are needed.
@@ -43,7 +43,7 @@ impl Program {
             });
             return Ok(weighed.collect());
         }
-        let records = self.dataset.as_ref().map_or(1, Dataset::records);
+        let records = self.dataset.as_ref().map_or(1, |dataset| dataset.records);
         let of = of - of % records.min(of);
         let is_drawn = self.dataset.is_none() && self.templates.firsts.is_empty();
         let mut before = 0;

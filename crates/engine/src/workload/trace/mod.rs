@@ -10,7 +10,7 @@ mod recorded;
 mod sent;
 
 pub use self::line::{MonitorLine, quoted};
-pub(super) use self::recorded::{Commands, OTHERS, TraceContent, WordRole, has_several, listed, shown};
+pub(super) use self::recorded::{OTHERS, TraceContent, WordRole, has_several, listed, shown};
 pub use self::recorded::{Trace, TraceOrder, not_sent};
 pub(super) use self::sent::is_harmless;
 #[cfg(test)]

@@ -5,14 +5,14 @@
 //!  dues    0 µs      120 µs                      per command, since the first command
 //! ```
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use super::sent::moved_keys;
 use crate::{
     stats::{pack_number, unpack_number},
     units::count_with_noun,
     untrusted,
-    workload::DueTimes,
+    workload::{DueTimes, shared::Shared},
 };
 
 /// The order in which the commands are sent.
@@ -26,26 +26,25 @@ pub enum TraceOrder {
 }
 
 /// A file of commands with their times. All copies share the position in the file.
-#[derive(Clone)]
-pub struct Trace(Arc<TraceContent>);
+pub type Trace = Shared<TraceContent>;
 
 /// The commands of a trace file.
 #[derive(Default)]
-pub(in crate::workload) struct TraceContent {
+pub struct TraceContent {
     /// The times of the commands, with the position in the file.
-    pub(in crate::workload) times: DueTimes,
+    pub times: DueTimes,
     pub(in crate::workload) commands: Commands,
     /// The commands that are not sent: their names, and how often each command occurs.
-    pub(in crate::workload) not_sent: Vec<(String, u64)>,
+    pub not_sent: Vec<(String, u64)>,
     /// The number of lines with an earlier time than a line before them.
     pub(in crate::workload) early: u64,
     /// The operations of the workload that send the commands.
     pub(in crate::workload) senders: Vec<u16>,
     pub(in crate::workload) order: TraceOrder,
     /// The number of bytes of all commands that may write.
-    pub(in crate::workload) written: u64,
+    pub written: u64,
     /// The number of bytes of the largest command.
-    pub(in crate::workload) largest: u64,
+    pub largest: u64,
     /// The first command with several different keys.
     pub(in crate::workload) several_keys: Option<String>,
 }
@@ -159,48 +158,19 @@ impl Trace {
         }
         Self::new(recorded)
     }
+}
 
-    /// Creates the trace of these commands.
-    pub(in crate::workload) fn new(recorded: TraceContent) -> Self {
-        Self(Arc::new(recorded))
-    }
-
-    /// Returns the times of the commands.
-    pub fn times(&self) -> &DueTimes {
-        &self.0.times
-    }
-
+impl TraceContent {
     /// Returns the number of commands that are sent in one pass over the file.
     pub fn count(&self) -> u64 {
-        self.0.commands.count()
-    }
-
-    /// Returns the names of the commands that are not sent, each with the number of times that the file
-    /// contains the command.
-    pub fn not_sent(&self) -> &[(String, u64)] {
-        &self.0.not_sent
-    }
-
-    /// Returns the total size in bytes of all commands that may write.
-    pub fn written(&self) -> u64 {
-        self.0.written
-    }
-
-    /// Returns the size in bytes of the largest command.
-    pub fn largest(&self) -> u64 {
-        self.0.largest
-    }
-
-    /// Returns the first command with several different keys, for an error message.
-    pub(in crate::workload) fn several_keys(&self) -> Option<&str> {
-        self.0.several_keys.as_deref()
+        self.commands.count()
     }
 
     /// Returns the index of the next command in the file, and advances the position. `below` draws a random number
     /// below its argument.
     pub(in crate::workload) fn take(&self, below: impl FnOnce(u64) -> u64) -> usize {
-        let place = match self.0.order {
-            TraceOrder::OfFile => self.0.times.take() % self.count(),
+        let place = match self.order {
+            TraceOrder::OfFile => self.times.take() % self.count(),
             TraceOrder::Random => below(self.count()),
         };
         place as usize
@@ -211,36 +181,18 @@ impl Trace {
         &self,
         place: usize,
     ) -> (impl ExactSizeIterator<Item = (&[u8], WordRole)>, u16) {
-        (self.0.commands.words(place), self.0.commands.operations[place])
-    }
-
-    /// Returns the operations of the workload that send the commands.
-    #[inline]
-    pub(in crate::workload) fn senders(&self) -> &[u16] {
-        &self.0.senders
+        (self.commands.words(place), self.commands.operations[place])
     }
 }
 
 impl fmt::Display for Trace {
     /// Writes a summary: `cart.log: 12 000 commands in 60.0 s; 10 commands not sent: MULTI 5, EXEC 5`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.0.times.summary("command"))?;
-        if self.0.early > 0 {
-            write!(f, "; {} out of order, sorted by time", count_with_noun(self.0.early, "line"))?;
+        f.write_str(&self.times.summary("command"))?;
+        if self.early > 0 {
+            write!(f, "; {} out of order, sorted by time", count_with_noun(self.early, "line"))?;
         }
-        f.write_str(&not_sent(self.not_sent(), "sent"))
-    }
-}
-
-impl PartialEq for Trace {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl fmt::Debug for Trace {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Trace").field("times", &self.0.times).finish()
+        f.write_str(&not_sent(&self.not_sent, "sent"))
     }
 }
 
