@@ -50,7 +50,12 @@ pub(super) struct Chooser {
     first: u64,
     /// The number of keys before the load inserts new keys, at least 1.
     count: u64,
-    how: PreparedDistribution,
+    /// The distribution of the keys from 0 on. The median of a normal distribution is relative to the first key.
+    distribution: Distribution,
+    /// The ranks of a distribution with an exponent.
+    zipf: Zipf,
+    /// The ranks of YCSB's distribution.
+    ycsb_zipf: YcsbZipf,
     form: KeyForm,
     /// Whether operations insert new keys.
     grows: bool,
@@ -64,49 +69,22 @@ pub(super) struct Chooser {
     pub(super) counters: KeyCounters,
 }
 
-/// A distribution with precomputed values.
-#[derive(Debug, Clone, Copy)]
-enum PreparedDistribution {
-    Uniform,
-    Sequential,
-    Partitioned,
-    SequentialByClient,
-    Zipfian(Zipf),
-    ZipfianInOrder(Zipf),
-    YcsbZipfian(YcsbZipf),
-    Latest(Zipf),
-    Hotspot { keys: f64, share: f64 },
-    Exponential,
-    Gaussian { median: Option<f64>, deviation: Option<f64> },
-}
-
 impl Chooser {
     /// Creates the chooser of a set of keys, for a load with one client and `keyspace` keys. `grows` is true if
     /// operations insert new keys.
     pub(super) fn new(keys: &Keyset, keyspace: u64, grows: bool) -> Self {
         let numbers = keys.numbers(keyspace);
         let count = numbers.end - numbers.start;
-        let zipf = |exponent| Zipf::new(count, exponent);
-        let how = match keys.distribution {
-            Distribution::Uniform => PreparedDistribution::Uniform,
-            Distribution::Sequential => PreparedDistribution::Sequential,
-            Distribution::Partitioned => PreparedDistribution::Partitioned,
-            Distribution::SequentialByClient => PreparedDistribution::SequentialByClient,
-            Distribution::Zipfian(exponent) => PreparedDistribution::Zipfian(zipf(exponent)),
-            Distribution::ZipfianInOrder(exponent) => PreparedDistribution::ZipfianInOrder(zipf(exponent)),
-            Distribution::YcsbZipfian => PreparedDistribution::YcsbZipfian(YcsbZipf::new()),
-            Distribution::Latest(exponent) => PreparedDistribution::Latest(zipf(exponent)),
-            Distribution::Hotspot { keys, share } => PreparedDistribution::Hotspot { keys, share },
-            Distribution::Exponential => PreparedDistribution::Exponential,
-            Distribution::Gaussian { median, deviation } => {
-                let median = median.map(|median| median - numbers.start as f64);
-                PreparedDistribution::Gaussian { median, deviation }
-            }
-        };
+        let mut distribution = keys.distribution;
+        if let Distribution::Gaussian { median: Some(median), .. } = &mut distribution {
+            *median -= numbers.start as f64;
+        }
         Self {
             first: numbers.start,
             count,
-            how,
+            distribution,
+            zipf: Zipf::new(count, distribution.exponent().unwrap_or(1.0)),
+            ycsb_zipf: YcsbZipf::new(),
             form: keys.form(),
             grows,
             by_turn: false,
@@ -148,7 +126,7 @@ impl Chooser {
             return self.choose_rarely(set, draws);
         }
         let n = self.count;
-        let place = if let PreparedDistribution::Uniform = self.how {
+        let place = if let Distribution::Uniform = self.distribution {
             draws.below(n)
         } else {
             self.place(n, set, draws)
@@ -171,26 +149,26 @@ impl Chooser {
     /// Draws the index of a key among `n` keys.
     #[inline(never)]
     fn place(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
-        match self.how {
-            PreparedDistribution::Uniform => draws.below(n),
-            PreparedDistribution::Sequential => {
+        match self.distribution {
+            Distribution::Uniform => draws.below(n),
+            Distribution::Sequential => {
                 self.share.nth(self.counters.drawn.fetch_add(1, Ordering::Relaxed)) % n
             }
-            PreparedDistribution::Partitioned => self.in_own_part(n, set, draws),
-            PreparedDistribution::SequentialByClient => draws.step(set) % n,
-            PreparedDistribution::Zipfian(zipf) => scattered(zipf.over(n).draw(|| draws.unit()) - 1, n),
-            PreparedDistribution::ZipfianInOrder(zipf) => zipf.over(n).draw(|| draws.unit()) - 1,
-            PreparedDistribution::YcsbZipfian(zipf) => self.ycsb(zipf, n, draws),
-            PreparedDistribution::Latest(zipf) => n - zipf.over(n).draw(|| draws.unit()),
-            PreparedDistribution::Hotspot { keys, share } => {
+            Distribution::Partitioned => self.in_own_part(n, set, draws),
+            Distribution::SequentialByClient => draws.step(set) % n,
+            Distribution::Zipfian(_) => scattered(self.zipf.over(n).draw(|| draws.unit()) - 1, n),
+            Distribution::ZipfianInOrder(_) => self.zipf.over(n).draw(|| draws.unit()) - 1,
+            Distribution::YcsbZipfian => self.ycsb(n, draws),
+            Distribution::Latest(_) => n - self.zipf.over(n).draw(|| draws.unit()),
+            Distribution::Hotspot { keys, share } => {
                 let hot = hot_keys(keys, n);
                 if hot == n || draws.unit() < share { draws.below(hot) } else { hot + draws.below(n - hot) }
             }
-            PreparedDistribution::Exponential => {
+            Distribution::Exponential => {
                 let mean = n as f64 * EXPONENTIAL_MEAN;
                 n - 1 - first_below(n, || -draws.unit().ln() * mean)
             }
-            PreparedDistribution::Gaussian { median, deviation } => {
+            Distribution::Gaussian { median, deviation } => {
                 let median = median.unwrap_or(n as f64 / 2.0);
                 let deviation = deviation.unwrap_or(n as f64 / 6.0);
                 first_below(n, || median + deviation * draws.normal())
@@ -201,10 +179,10 @@ impl Chooser {
     /// Draws as YCSB does. A hash maps a rank to one of the final number of keys. If this key does not exist
     /// yet, the draw is repeated. redyno does not know the final number of keys. It assumes twice the initial
     /// number, and later the next power of two.
-    fn ycsb(&self, zipf: YcsbZipf, n: u64, draws: &mut Draws) -> u64 {
+    fn ycsb(&self, n: u64, draws: &mut Draws) -> u64 {
         let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
-            let place = ycsb_hash(zipf.rank(draws.unit())) % all;
+            let place = ycsb_hash(self.ycsb_zipf.rank(draws.unit())) % all;
             if place < n {
                 return place;
             }
