@@ -9,9 +9,9 @@ use super::{
     destination::{SessionDestination, destination},
     fleet::OwnAgents,
     listener::{Listener, listen},
-    metrics::Serving,
+    metrics::{PageServer, SharedMetrics, serve_metrics},
     on_finding::run_on_findings,
-    push::{PushPlan, push_metrics},
+    push,
 };
 use crate::{
     app::CommandPrefix,
@@ -56,7 +56,7 @@ pub(super) struct RunningSession {
     session: Session,
     destination: SessionDestination,
     /// The server of the session's metrics.
-    metrics: Option<Serving>,
+    metrics: Option<PageServer>,
     /// The threads that run a command for findings, and push metrics. Each returns a report about failures.
     helpers: Vec<JoinHandle<Option<String>>>,
     /// The agents that this process has started.
@@ -77,8 +77,11 @@ impl RunningSession {
             named.map(|file| SessionWriter::create(file)).transpose().map_err(anyhow::Error::from)?;
         let exports = plan.outputs.exports.iter().map(super::Export::create);
         plan.commission.exports = exports.collect::<Result<_, _>>()?;
-        let metrics = plan.outputs.metrics.as_ref().map(Serving::start).transpose()?;
-        let queues = plan.outputs.push.as_ref().map(PushPlan::prepare).transpose()?;
+        let sums = SharedMetrics::default();
+        let metrics =
+            plan.outputs.metrics.as_ref().map(|address| serve_metrics(address, &sums)).transpose()?;
+        let pushed = plan.outputs.push.as_ref().map(|push| push.start(&sums)).transpose()?;
+        let (samplers, mut helpers): (Vec<_>, Vec<_>) = pushed.into_iter().flatten().unzip();
         let destination = destination(&plan)?;
         let files = plan.record_to(recording, &destination)?;
         plan.settle(&destination)?;
@@ -93,24 +96,19 @@ impl RunningSession {
         let is_shared = !commission.clusters.is_empty();
         let recordings = commission.recordings_in.clone();
         let command = outputs.on_finding;
-        let more = [metrics.is_some(), queues.is_some(), command.is_some(), is_attended];
+        let is_counted = metrics.is_some() || !samplers.is_empty();
+        let more = [is_counted, command.is_some(), is_attended];
         let count = more.iter().filter(|needs| **needs).count() + 1;
         let started = Session::start(commission, ends, count);
         let (session, mut peers) = started.map_err(|error| refused(error, &names))?;
         let kept = peers.pop_if(|_| is_attended).map(|peer| SessionRecords::start(&recordings, peer));
-        if let Some((metrics, peer)) = metrics.as_ref().zip(peers.pop_if(|_| metrics.is_some())) {
-            metrics.count(peer)?;
+        if let Some(peer) = peers.pop_if(|_| is_counted) {
+            push::count(sums, samplers, peer)?;
         }
-        let mut helpers = Vec::new();
         if let Some(command) = command
             && let Some(peer) = peers.pop()
         {
             helpers.push(run_on_findings(command, peer)?);
-        }
-        if let Some(queues) = queues
-            && let Some(peer) = peers.pop()
-        {
-            helpers.extend(push_metrics(queues, peer)?);
         }
         let program = CommandPrefix { is_shared, ..words.program(destination.built_in.is_some()) };
         let peer = peers.remove(0);

@@ -19,10 +19,10 @@ use tokio::sync::oneshot;
 
 pub use address::MetricsAddress;
 
-use super::{Failure, Listener, listener::listen};
+use super::{Failure, Listener};
 use crate::{
     export::Metrics,
-    session::{Coalesce, Delivery, Order, running::Peer},
+    session::{Coalesce, Delivery, Order},
 };
 
 /// The content type of OpenMetrics.
@@ -99,37 +99,16 @@ impl PageServer {
     }
 }
 
-/// A server of a session's metrics. Dropping this value stops the server.
-pub struct Serving {
-    _server: PageServer,
-    sums: SharedMetrics,
-}
-
-impl Serving {
-    /// Listens on `address` before the measurement begins, so that a taken address is reported early.
-    ///
-    /// # Errors
-    /// Fails if listening is impossible, or the system cannot start a thread.
-    pub fn start(address: &MetricsAddress) -> Result<Self, Failure> {
-        let sums = SharedMetrics::default();
-        let shared = sums.clone();
-        let text = Box::new(move || shared.text());
-        let server = PageServer::start(address, Page { content_type: OPENMETRICS, text });
-        let server = server.with_context(|| format!("cannot serve metrics at {address}"))?;
-        Ok(Self { _server: server, sums })
-    }
-
-    /// Adds the records that `peer` receives to the metrics, until the session is over.
-    ///
-    /// # Errors
-    /// Fails if the system cannot start a thread.
-    pub fn count(&self, peer: Peer) -> Result<(), Failure> {
-        let mut sums = self.sums.clone();
-        let count = move || listen(&peer, &mut [&mut sums]);
-        let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(count);
-        thread.context("cannot count metrics")?;
-        Ok(())
-    }
+/// Serves the metrics of a session. Listens on `address` before the measurement begins, so that a taken address is
+/// reported early.
+///
+/// # Errors
+/// Fails if listening is impossible, or the system cannot start a thread.
+pub(super) fn serve_metrics(address: &MetricsAddress, sums: &SharedMetrics) -> Result<PageServer, Failure> {
+    let shared = sums.clone();
+    let text = Box::new(move || shared.text());
+    let server = PageServer::start(address, Page { content_type: OPENMETRICS, text });
+    Ok(server.with_context(|| format!("cannot serve metrics at {address}"))?)
 }
 
 impl Drop for PageServer {

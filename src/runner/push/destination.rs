@@ -1,15 +1,17 @@
 //! Parses the receivers of `--push`: `otlp:URL` or `remote-write:URL`. It also reads the HTTP headers for the
 //! receivers, and never shows them.
 
-use std::{fmt, path::Path, str::FromStr};
-
-use hyper::{
-    Uri,
-    header::{HeaderMap, HeaderName, HeaderValue},
-};
+use std::{collections::BTreeMap, fmt, path::Path, str::FromStr};
 
 use super::families::Labels;
-use crate::{endpoint::decoded, untrusted};
+use crate::{
+    endpoint::{ParsedUri, Password, Target, UriError, decoded, parse_uri},
+    protocol::HttpSite,
+    untrusted,
+};
+
+/// HTTP headers by their names in lower case. Their values may be secret.
+pub type Headers = BTreeMap<String, Password>;
 
 /// The protocol of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,60 +21,56 @@ pub(super) enum PushProtocol {
 }
 
 /// A receiver of pushed metrics.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct PushDestination {
     pub(super) protocol: PushProtocol,
-    pub(super) url: Uri,
+    pub(super) target: Target,
+    pub(super) is_tls: bool,
+    /// The path of each request, with its query.
+    pub(super) path: String,
+    /// The protocol and the URL without its query, because the query may contain a token.
+    shown: String,
 }
 
 const EXPECTED: &str = "it must be otlp:URL or remote-write:URL, such as otlp:http://127.0.0.1:4318 or \
                         remote-write:http://127.0.0.1:9090/api/v1/write";
+const SECRET: &str = "a URL with a user or password can be seen by others; put them into a file of headers \
+                      (--push-headers)";
 
 impl FromStr for PushDestination {
-    type Err = &'static str;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (protocol, url) = text.split_once(':').ok_or(EXPECTED)?;
-        let (protocol, path) = match protocol {
+        let (protocol, usual) = match protocol {
             "otlp" => (PushProtocol::Otlp, "/v1/metrics"),
             "remote-write" => (PushProtocol::RemoteWrite, "/api/v1/write"),
-            _ => return Err(EXPECTED),
+            _ => return Err(EXPECTED.to_owned()),
         };
-        let url: Uri = url.parse().map_err(|_| EXPECTED)?;
-        if url.host().is_none_or(str::is_empty) || !matches!(url.scheme_str(), Some("http" | "https")) {
-            return Err(EXPECTED);
+        let (scheme, rest) = url.split_once("://").ok_or(EXPECTED)?;
+        if !["http", "https"].contains(&scheme) || rest.is_empty() || rest.starts_with([':', '/', '?']) {
+            return Err(EXPECTED.to_owned());
         }
-        if url.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err(
-                "a URL with a user or password can be seen by others; put them into a file of headers \
-                        (--push-headers)",
-            );
-        }
-        let has_port = url.authority().zip(url.host()).is_some_and(|(all, host)| all.as_str() != host);
-        if has_port && matches!(url.port_u16(), None | Some(0)) {
-            return Err("the port of a URL must be a number from 1 to 65535");
-        }
-        let has_path = url.path() != "/" || url.query().is_some();
-        let mut parts = url.into_parts();
-        if !has_path {
-            parts.path_and_query = path.parse().ok();
-        }
-        let url = Uri::from_parts(parts).map_err(|_| EXPECTED)?;
-        Ok(Self { protocol, url })
+        let ParsedUri { target, tls } = parse_uri(url).map_err(|error| match error {
+            UriError::HttpUser => SECRET.to_owned(),
+            error => error.to_string(),
+        })?;
+        let path = target.dialect.site().map_or("/", HttpSite::path);
+        // A request of redyno's has no braces in its path.
+        let path = path.replace('{', "%7B").replace('}', "%7D");
+        let shown = text.split('?').next().unwrap_or_default();
+        let (path, shown) = match path.as_str() {
+            "/" => (usual.to_owned(), format!("{}{usual}", shown.trim_end_matches('/'))),
+            _ => (path, shown.to_owned()),
+        };
+        Ok(Self { protocol, target, is_tls: tls, path, shown })
     }
 }
 
 impl fmt::Display for PushDestination {
-    /// Writes `otlp:http://127.0.0.1:4318/v1/metrics`. The query of the URL is left out, because it may
-    /// contain a token.
+    /// Writes `otlp:http://127.0.0.1:4318/v1/metrics`, without the query of the URL.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let protocol = match self.protocol {
-            PushProtocol::Otlp => "otlp",
-            PushProtocol::RemoteWrite => "remote-write",
-        };
-        let scheme = self.url.scheme_str().unwrap_or_default();
-        let authority = self.url.authority().map_or("", |authority| authority.as_str());
-        write!(f, "{protocol}:{scheme}://{authority}{}", untrusted::text(self.url.path()))
+        f.write_str(&self.shown)
     }
 }
 
@@ -80,7 +78,7 @@ impl fmt::Display for PushDestination {
 ///
 /// # Errors
 /// Fails if the file cannot be read, or a line is not a header. The error message does not contain the line.
-pub fn headers_of(file: &Path) -> Result<HeaderMap, String> {
+pub fn headers_of(file: &Path) -> Result<Headers, String> {
     let shown = untrusted::path(file);
     let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {shown}: {error}"))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -91,17 +89,19 @@ pub fn headers_of(file: &Path) -> Result<HeaderMap, String> {
     lines.map(header).collect()
 }
 
-fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
-    let mut value = HeaderValue::from_str(value.trim()).ok()?;
-    value.set_sensitive(true);
-    Some((name.trim().parse().ok()?, value))
+fn header(name: &str, value: &str) -> Option<(String, Password)> {
+    let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let is_value = |byte: u8| byte.is_ascii_graphic() || b" \t".contains(&byte);
+    let is_header = !name.is_empty() && name.bytes().all(is_name) && value.bytes().all(is_value);
+    is_header.then(|| (name, Password::new(value)))
 }
 
 /// Returns the headers in the text of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`.
 ///
 /// # Errors
 /// Fails if a part of the text is not a header. The error message does not contain this part.
-pub fn otlp_headers(text: &str) -> Result<HeaderMap, String> {
+pub fn otlp_headers(text: &str) -> Result<Headers, String> {
     pairs("OTEL_EXPORTER_OTLP_HEADERS", text, |name, value| header(name, &value))
 }
 
@@ -138,6 +138,7 @@ mod tests {
             ("otlp:http://h:4318", "otlp:http://h:4318/v1/metrics"),
             ("otlp:https://h/otlp/v1/metrics?key=secret", "otlp:https://h/otlp/v1/metrics"),
             ("remote-write:http://[::1]:9090/", "remote-write:http://[::1]:9090/api/v1/write"),
+            ("otlp:http://h?key=secret", "otlp:http://h"),
         ] {
             assert_eq!(text.parse::<PushDestination>().unwrap().to_string(), shown);
         }
@@ -149,7 +150,7 @@ mod tests {
         }
         for wrong in ["otlp:http://h:99999", "otlp:http://h:/v1", "otlp:https://[::1]:", "otlp:http://h:0"] {
             let error = wrong.parse::<PushDestination>().unwrap_err();
-            assert_eq!(error, "the port of a URL must be a number from 1 to 65535", "{wrong}");
+            assert_eq!(error, "the port in the URI must be a number from 1 to 65535", "{wrong}");
         }
         assert!("otlp:http://u:p@h".parse::<PushDestination>().unwrap_err().contains("--push-headers"));
     }
@@ -157,10 +158,7 @@ mod tests {
     #[test]
     fn headers_and_attributes_are_read_and_no_error_repeats_them() {
         let headers = otlp_headers("Authorization=Basic%20abc, x-scope = 7,").unwrap();
-        assert_eq!(
-            (&headers["authorization"], &headers["x-scope"]),
-            (&"Basic abc".parse().unwrap(), &"7".parse().unwrap())
-        );
+        assert_eq!((headers["authorization"].reveal(), headers["x-scope"].reveal()), ("Basic abc", "7"));
         assert!(!format!("{headers:?}").contains("abc"));
         for wrong in ["secret", "a=%2", "a=%zz", "b c=d", "a=%FF"] {
             assert!(!otlp_headers(wrong).unwrap_err().contains(wrong), "{wrong}");

@@ -1,32 +1,22 @@
 //! The HTTP request of `--push` that delivers a sample, with TLS for an `https` URL.
 
-use std::time::Duration;
-
-use anyhow::Context as _;
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::{
-    Request, StatusCode,
-    body::Bytes,
-    client::conn::http1,
-    header::{HOST, HeaderMap, HeaderValue},
+use std::{
+    io,
+    time::{Duration, Instant},
 };
-use hyper_util::rt::TokioIo;
+
 use serde_json::Value;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-    time::timeout,
+
+use super::destination::{Headers, PushDestination, PushProtocol};
+use crate::{
+    endpoint::{ReachError, Talk, TalkError, Target, Tls, TlsError, TlsSettings},
+    protocol::{Reply, body_of},
+    untrusted,
+    workload::HttpFields,
 };
-use tokio_rustls::TlsConnector;
 
-use super::destination::{PushDestination, PushProtocol};
-use crate::endpoint::{Address, Tls, TlsError, TlsSettings};
-
-const AGENT: &str = concat!("redyno/", env!("CARGO_PKG_VERSION"));
-/// The timeout of a request.
-const PATIENCE: Duration = Duration::from_secs(4);
 /// The maximum size of a reply, in bytes.
-const LONGEST_REPLY: usize = 64 << 10;
+const LONGEST_REPLY: usize = 1 << 20;
 
 /// The reason why a receiver did not accept a sample.
 pub(super) enum PostError {
@@ -38,18 +28,14 @@ pub(super) enum PostError {
 
 /// A receiver, and the headers of its requests.
 pub(super) struct PushReceiver {
-    to: PushDestination,
-    headers: HeaderMap,
-    tls: Option<Tls>,
+    pub(super) to: PushDestination,
+    target: Target,
 }
 
 impl PushReceiver {
     /// Prepares requests to `to` with these headers. TLS trusts the CAs of the system, or of SSL_CERT_FILE.
-    pub(super) fn new(to: &PushDestination, mut headers: HeaderMap) -> Result<Self, TlsError> {
-        let (host, port) = host_and_port(to);
-        let address = Address::Tcp { host: host.to_owned(), port };
-        let is_tls = to.url.scheme_str() == Some("https");
-        let tls = is_tls.then(|| Tls::new(TlsSettings::default(), &address)).transpose()?;
+    pub(super) fn new(to: &PushDestination, headers: &Headers) -> Result<Self, TlsError> {
+        let mut target = to.target.clone();
         let of_protocol: &[(&str, &str)] = match to.protocol {
             PushProtocol::Otlp => &[("content-type", "application/json")],
             PushProtocol::RemoteWrite => &[
@@ -58,83 +44,72 @@ impl PushReceiver {
                 ("x-prometheus-remote-write-version", "0.1.0"),
             ],
         };
-        for (name, value) in of_protocol.iter().chain(&[("user-agent", AGENT)]) {
-            headers.insert(*name, HeaderValue::from_static(value));
+        let given = headers.iter().map(|(name, value)| (name.as_str(), value.reveal()));
+        let headers = given.chain(of_protocol.iter().copied());
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        target.dialect = HttpFields { headers }.of(target.dialect);
+        if to.is_tls {
+            target.tls = Some(Tls::new(TlsSettings::default(), &target.address)?);
         }
-        if let Some(authority) = to.url.authority()
-            && let Ok(authority) = HeaderValue::from_str(authority.as_str())
-        {
-            headers.insert(HOST, authority);
-        }
-        Ok(Self { to: to.clone(), headers, tls })
+        Ok(Self { to: to.clone(), target })
     }
 
-    /// Sends `body` and waits for the response.
+    /// Sends `body`, and waits for the response for at most `limit`.
     ///
     /// # Errors
     /// Fails if the receiver does not accept the sample.
-    pub(super) async fn post(&self, body: Bytes) -> Result<(), PostError> {
-        let late = |_| PostError::Later("the receiver does not answer".to_owned());
-        let (status, reply) = timeout(PATIENCE, self.exchange(body))
-            .await
-            .map_err(late)?
-            .map_err(|error| PostError::Later(format!("{error:#}")))?;
-        let why = format!("the receiver answers {status}");
-        match status {
-            StatusCode::TOO_MANY_REQUESTS => Err(PostError::Later(why)),
-            status if status.is_server_error() => Err(PostError::Later(why)),
-            status if status.is_redirection() => {
-                Err(PostError::Refused(format!("{why}, and redirects are not followed")))
-            }
-            status if status.is_success() => match rejected(&reply) {
-                0 => Ok(()),
-                n => Err(PostError::Refused(format!("the receiver rejects {n} data points"))),
-            },
-            _ => Err(PostError::Refused(why)),
+    pub(super) fn post(&self, body: &[u8], limit: Duration) -> Result<(), PostError> {
+        let deadline = Instant::now() + limit;
+        let request = self.target.dialect.encode(&[b"POST", self.to.path.as_bytes(), body]);
+        let talk = Talk::silent(&self.target, deadline).map_err(|error| match error {
+            TalkError::Connect(error) => unreachable(&error, ""),
+            TalkError::Tls(error) => unreachable(&error, "TLS: "),
+        })?;
+        let mut talk = talk.bounded(LONGEST_REPLY).with_bodies();
+        let mut answer = Ok(());
+        let take = |bytes: &[u8], reply: Reply| {
+            answer = match reply {
+                Reply::Error(line) => Err(refusal(&untrusted::bytes(line))),
+                _ => rejection(&body_of(bytes)),
+            };
+        };
+        match talk.ask(&request, 1, deadline.saturating_duration_since(Instant::now()), take) {
+            Ok(()) => answer,
+            Err(ReachError::Io { cause, .. }) => Err(unreachable(&cause, "")),
+            Err(error) => Err(PostError::Later(error.to_string())),
         }
     }
 
-    async fn exchange(&self, body: Bytes) -> anyhow::Result<(StatusCode, Bytes)> {
-        let stream = TcpStream::connect(host_and_port(&self.to)).await?;
-        match &self.tls {
-            None => self.request(stream, body).await,
-            Some(tls) => {
-                let (config, name) = tls.connector();
-                let stream = TlsConnector::from(config).connect(name, stream).await.context("TLS")?;
-                self.request(stream, body).await
-            }
-        }
-    }
-
-    async fn request(
-        &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        body: Bytes,
-    ) -> anyhow::Result<(StatusCode, Bytes)> {
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // Errors of the connection are reported by the request.
-        let driven = tokio::spawn(connection);
-        let path = self.to.url.path_and_query().map_or("/", |path| path.as_str());
-        let mut request = Request::post(path).body(Full::new(body))?;
-        *request.headers_mut() = self.headers.clone();
-        let response = sender.send_request(request).await?;
-        let status = response.status();
-        let reply = Limited::new(response.into_body(), LONGEST_REPLY).collect().await;
-        driven.abort();
-        Ok((status, reply.map(http_body_util::Collected::to_bytes).unwrap_or_default()))
+    /// Looks up the receiver's host name with `resolver`.
+    #[cfg(test)]
+    pub(super) fn resolve_with(&mut self, resolver: crate::endpoint::Resolver) {
+        self.target.resolver = resolver;
     }
 }
 
-/// Returns the host and the port of the URL. An IPv6 address has no brackets.
-fn host_and_port(to: &PushDestination) -> (&str, u16) {
-    let host = to.url.host().unwrap_or_default().trim_matches(['[', ']']);
-    let default = if to.url.scheme_str() == Some("https") { 443 } else { 80 };
-    (host, to.url.port_u16().unwrap_or(default))
+fn unreachable(error: &io::Error, part: &str) -> PostError {
+    PostError::Later(match error.kind() {
+        io::ErrorKind::TimedOut => "the receiver does not answer".to_owned(),
+        _ => format!("{part}{error}"),
+    })
 }
 
-/// Returns the number of data points that an OTLP receiver has rejected, although it accepted the request.
-fn rejected(reply: &[u8]) -> u64 {
+/// Returns the error for an answer such as `HTTP 404 Not Found`.
+fn refusal(answer: &str) -> PostError {
+    let why = format!("the receiver answers {answer}");
+    if answer.starts_with("HTTP 5") || answer.starts_with("HTTP 429") {
+        return PostError::Later(why);
+    }
+    let is_redirect = answer.starts_with("HTTP 3");
+    PostError::Refused(if is_redirect { why + ", and redirects are not followed" } else { why })
+}
+
+/// Checks that an OTLP receiver, which accepted the request, has rejected no data points.
+fn rejection(reply: &[u8]) -> Result<(), PostError> {
     let reply: Value = serde_json::from_slice(reply).unwrap_or_default();
     let n = &reply["partialSuccess"]["rejectedDataPoints"];
-    n.as_u64().or_else(|| n.as_str()?.parse().ok()).unwrap_or(0)
+    match n.as_u64().or_else(|| n.as_str()?.parse().ok()) {
+        None | Some(0) => Ok(()),
+        Some(n) => Err(PostError::Refused(format!("the receiver rejects {n} data points"))),
+    }
 }
