@@ -9,7 +9,7 @@ use std::{
 
 use crate::scripted::{Scripted, target};
 use redyno::{
-    compat::redis_cli::{FigureFormat, OneshotMode, OneshotPlan, Streams, run_on},
+    compat::redis_cli::{FigureFormat, OneshotArgs, OneshotMode, OneshotPlan, Streams, run_on},
     endpoint::Target,
     signals::Signal,
 };
@@ -19,6 +19,11 @@ struct Outcome {
     out: String,
     err: String,
     result: anyhow::Result<()>,
+}
+
+/// Returns the options for windows of this length in ms.
+fn every(ms: u64) -> OneshotArgs {
+    OneshotArgs { interval: Some(Duration::from_millis(ms)), ..OneshotArgs::default() }
 }
 
 fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, is_tty: bool) -> Outcome {
@@ -83,10 +88,7 @@ impl Redis {
     }
 
     fn plan(&self, mode: OneshotMode) -> OneshotPlan {
-        OneshotPlan {
-            interval: Some(Duration::from_millis(300)),
-            ..OneshotPlan::new(target(self.address), mode)
-        }
+        OneshotPlan { options: every(300), ..OneshotPlan::new(target(self.address), mode) }
     }
 }
 
@@ -131,8 +133,8 @@ fn a_real_redis_is_measured_in_every_format() {
 fn history_as_csv_is_a_line_a_window() {
     let redis = Redis::start();
     let percentiles = ["50", "99"].map(|text| text.parse().unwrap()).to_vec();
-    let plan =
-        OneshotPlan { format: FigureFormat::Csv, percentiles, ..redis.plan(OneshotMode::LatencyHistory) };
+    let options = OneshotArgs { latency_percentiles: percentiles, ..every(300) };
+    let plan = OneshotPlan { format: FigureFormat::Csv, options, ..redis.plan(OneshotMode::LatencyHistory) };
     let out = run_until(&plan, false, |text| text.lines().count() == 3);
     for line in out.lines() {
         let fields: Vec<_> = line.split(',').collect();
@@ -160,7 +162,7 @@ fn history_on_a_terminal_redraws_a_line_and_ends_each_window_with_its_length() {
 #[test]
 fn latency_on_a_terminal_goes_on_until_it_is_stopped_and_leaves_its_last_line() {
     let redis = Redis::start();
-    let plan = OneshotPlan { interval: None, ..redis.plan(OneshotMode::Latency) };
+    let plan = OneshotPlan { options: OneshotArgs::default(), ..redis.plan(OneshotMode::Latency) };
     let out = run_until(&plan, true, |text| text.matches("min: ").count() == 3);
     let is_last = [" samples)\n", " of them unanswered)\n"].iter().any(|end| out.ends_with(end));
     assert!(is_last && out.matches('\n').count() == 1, "{out:?}");
@@ -169,8 +171,7 @@ fn latency_on_a_terminal_goes_on_until_it_is_stopped_and_leaves_its_last_line() 
 #[test]
 fn dist_draws_a_row_a_window_under_one_legend() {
     let redis = Redis::start();
-    let plan =
-        OneshotPlan { interval: Some(Duration::from_millis(50)), ..redis.plan(OneshotMode::LatencyDist) };
+    let plan = OneshotPlan { options: every(50), ..redis.plan(OneshotMode::LatencyDist) };
     let row = "\x1b[38;5;0m\x1b[48;5;";
     let out = run_until(&plan, false, |text| text.matches(row).count() == 21);
     assert_eq!(out.matches("From 0 to 100%: ").count(), 2, "the legend comes again after 20 rows");
@@ -187,10 +188,8 @@ fn error_replies_are_told_and_end_in_a_diagnosis_when_there_is_nothing_else() {
             peer.say("-NOAUTH Authentication required.\r\n");
         }
     })]);
-    let plan = OneshotPlan {
-        interval: Some(Duration::from_secs(2)),
-        ..OneshotPlan::new(server.target(), OneshotMode::Latency)
-    };
+    let plan =
+        OneshotPlan { options: every(2000), ..OneshotPlan::new(server.target(), OneshotMode::Latency) };
     let outcome = run_to_its_end(&plan);
     server.join();
     let diagnosis = outcome.result.unwrap_err().to_string();
@@ -210,7 +209,7 @@ fn an_outage_is_told_and_its_pings_are_no_samples() {
         peer.say(&"+PONG\r\n".repeat(5));
     })]);
     let plan = OneshotPlan {
-        interval: Some(Duration::from_millis(500)),
+        options: every(500),
         format: FigureFormat::Json,
         ..OneshotPlan::new(server.target(), OneshotMode::Latency)
     };
@@ -241,9 +240,8 @@ fn a_line_that_ends_inside_a_stall_holds_the_waits_so_far_and_tells_them() {
     {
         let server = falls_silent_after(20);
         let plan = OneshotPlan {
-            interval: Some(Duration::from_millis(500)),
+            options: OneshotArgs { latency_percentiles: vec!["90".parse().unwrap()], ..every(500) },
             format,
-            percentiles: vec!["90".parse().unwrap()],
             ..OneshotPlan::new(server.target(), mode)
         };
         let (stop, stopped) = channel();
@@ -285,10 +283,8 @@ fn a_line_on_a_terminal_shows_a_wait_while_it_grows() {
 #[test]
 fn a_row_of_the_distribution_holds_the_waits_so_far() {
     let server = falls_silent_after(20);
-    let plan = OneshotPlan {
-        interval: Some(Duration::from_millis(500)),
-        ..OneshotPlan::new(server.target(), OneshotMode::LatencyDist)
-    };
+    let plan =
+        OneshotPlan { options: every(500), ..OneshotPlan::new(server.target(), OneshotMode::LatencyDist) };
     let (stop, stopped) = channel();
     let row = |text: &str| text.lines().any(|line| line.starts_with("\x1b[38;5;0m"));
     let mut out = Watched { text: String::new(), enough: row, stop };
@@ -306,10 +302,7 @@ fn a_row_of_the_distribution_holds_the_waits_so_far() {
 fn a_server_that_says_nothing_is_diagnosed() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = target(listener.local_addr().unwrap());
-    let plan = OneshotPlan {
-        interval: Some(Duration::from_millis(50)),
-        ..OneshotPlan::new(silent, OneshotMode::Latency)
-    };
+    let plan = OneshotPlan { options: every(50), ..OneshotPlan::new(silent, OneshotMode::Latency) };
     let diagnosis = run_to_its_end(&plan).result.unwrap_err().to_string();
     assert!(diagnosis.contains("accepts connections but does not reply"), "{diagnosis}");
 }

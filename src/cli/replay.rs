@@ -23,8 +23,7 @@ use super::{
     session_args::LookArgs,
 };
 use crate::{
-    app::{CommandPrefix, Picture, Playback, Screen},
-    knobs::Knobs,
+    app::{Picture, Playback, Screen},
     print::{
         outlet::Outlet,
         printer::{OutputForm, Printer},
@@ -32,7 +31,7 @@ use crate::{
         words::StreamText,
     },
     runner::{Failure, end_signals, print_errors},
-    session::{GivenMoment, JoinedReader, SessionRecords, TimelineOptions},
+    session::{GivenMoment, JoinedReader, SessionRecords},
     signals::{Signal, listen},
     tui, untrusted,
 };
@@ -136,15 +135,9 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let signals = listen(&Signal::ALL).context("cannot take signals")?;
     let mut source = ReplaySource::start(reader).context("cannot start reading")?;
     let options = tui::ScreenSetup {
-        experiment: None,
-        tour: None,
-        theme: args.look.theme(),
-        knobs: Knobs::default(),
-        timeline: TimelineOptions::default(),
         playback: Some(Playback::new(name)),
-        program: CommandPrefix::default(),
-        mouse: args.look.mouse(),
         kept: Some(SessionRecords::recording(args.files.clone())),
+        ..tui::ScreenSetup::new(args.look.theme(), args.look.mouse())
     };
     let finished = tui::run(&mut source, options, &signals)?;
     print_errors(&finished.file_errors);

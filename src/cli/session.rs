@@ -10,14 +10,16 @@ use super::{
     verify,
 };
 use crate::{
+    app::Tour,
     compat::redis_cli,
     experiment::Limit,
     print::printer::OutputForm,
     runner::{
-        Abort, Failure, Gate, OtherServers, ScreenOptions, SessionPlan, SessionRun, Shows, UsageError,
-        end_signals, text_plan,
+        Abort, Failure, Gate, OtherServers, SessionPlan, SessionRun, Shows, UsageError, end_signals,
+        text_plan,
     },
     session::TimelineOptions,
+    tui,
 };
 
 /// Returns the plan of a command line without a subcommand.
@@ -103,12 +105,11 @@ fn session_output(line: &CommandLine, is_headless: bool) -> Result<Shows, UsageE
     match (is_headless, line.session.json) {
         (true, true) => Ok(Shows::Lines(OutputForm::Json)),
         (true, false) => Ok(Shows::Lines(OutputForm::Lines)),
-        (false, false) => Ok(Shows::Screen(ScreenOptions {
-            theme: look.theme(),
-            mouse: look.mouse(),
+        (false, false) => Ok(Shows::Screen(Box::new(tui::ScreenSetup {
             timeline,
-            plays_tour: line.session.tour,
-        })),
+            tour: line.session.tour.then(Tour::that_plays),
+            ..tui::ScreenSetup::new(look.theme(), look.mouse())
+        }))),
         (false, true) => {
             Err(UsageError::of("--json needs --headless or one of redis-cli's modes; add --headless"))
         }

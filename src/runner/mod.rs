@@ -43,5 +43,5 @@ pub use listener::Listener;
 pub use plan::{Export, OtherServers, Outputs, Plan, ProgramWords, SessionPlan, text_plan};
 pub use running::end_signals;
 pub use series::{PlannedCell, SeriesRun};
-pub use session::{ScreenOptions, SessionRun, Shows, print_errors};
+pub use session::{SessionRun, Shows, print_errors};
 pub use ycsb::YcsbErrors;

@@ -19,9 +19,9 @@ use crate::{
     print::{
         NoticeFilter, NoticePrinter, YcsbForm, printer::OutputForm, summary, words::StreamText, ycsb_summary,
     },
-    session::{Order, Sink, Timeline, TimelineOptions},
+    session::{Order, Sink, Timeline},
     signals::{Signal, listen as signals},
-    tui::{self, theme::Theme},
+    tui,
 };
 
 /// A planned session with its listeners.
@@ -65,8 +65,8 @@ impl SessionRun {
 
 /// The output of a session: the screen or lines.
 pub enum Shows {
-    /// The screen.
-    Screen(ScreenOptions),
+    /// The screen. The running session completes its setup.
+    Screen(Box<tui::ScreenSetup>),
     /// Printed lines.
     Lines(OutputForm),
     /// The text of a sink.
@@ -76,18 +76,6 @@ pub enum Shows {
         /// Whether the text is for people, and follows the choice of characters.
         is_for_people: bool,
     },
-}
-
-/// The options of a screen.
-pub struct ScreenOptions {
-    /// The colours and characters.
-    pub theme: Theme,
-    /// Whether the screen uses the mouse.
-    pub mouse: bool,
-    /// The options of the timeline.
-    pub timeline: TimelineOptions,
-    /// Whether the tour presses keys by itself.
-    pub plays_tour: bool,
 }
 
 impl Plan for SessionRun {
@@ -107,7 +95,7 @@ impl Plan for SessionRun {
             Shows::Lines(form) => (form, Printed::new(form, session.files.clone(), has_ycsb)),
             Shows::Text { sink, is_for_people } => (OutputForm::Lines, Printed::page(sink, is_for_people)),
             Shows::Screen(screen) => {
-                let shown = on_screen(&screen, experiment, has_ycsb, &mut session);
+                let shown = on_screen(screen, experiment, has_ycsb, &mut session);
                 return session.end(shown);
             }
         };
@@ -133,29 +121,20 @@ impl Plan for SessionRun {
 
 /// Runs the screen until the screen or the session ends, and then prints the summary.
 fn on_screen(
-    screen: &ScreenOptions,
+    mut screen: Box<tui::ScreenSetup>,
     experiment: Option<Box<dyn Experiment>>,
     has_ycsb: bool,
     session: &mut RunningSession,
 ) -> Result<(), Failure> {
-    let tour = match experiment {
-        _ if screen.plays_tour => Some(Tour::that_plays()),
-        None if session.is_built_in() => Some(Tour::default()),
-        _ => None,
-    };
-    let options = tui::ScreenSetup {
-        theme: screen.theme,
-        knobs: session.knobs.clone(),
-        timeline: screen.timeline,
-        playback: None,
-        program: session.program.clone(),
-        mouse: screen.mouse,
-        experiment,
-        tour,
-        kept: session.kept.take(),
-    };
+    if screen.tour.is_none() && experiment.is_none() && session.is_built_in() {
+        screen.tour = Some(Tour::default());
+    }
+    screen.experiment = experiment;
+    screen.knobs = session.knobs.clone();
+    screen.program = session.program.clone();
+    screen.kept = session.kept.take();
     let stops = signals(&Signal::STOPS).context("cannot take signals")?;
-    let shown = tui::run(&mut session.peer, options, &stops);
+    let shown = tui::run(&mut session.peer, *screen, &stops);
     // The session always ends with the screen, because the keys of the session must be removed.
     session.peer.order(Order::End);
     let (mut timeline, nodes, files, answer, failure) = match shown {

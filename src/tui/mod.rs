@@ -21,13 +21,15 @@ mod pace;
 mod paint;
 mod run;
 pub mod screens;
+mod setup;
 pub(crate) mod share;
 pub(crate) mod svg;
 mod terminal;
 pub mod theme;
 mod widgets;
 
-pub use self::run::{ScreenOutcome, ScreenResult, ScreenSetup, run};
+pub use self::run::{ScreenOutcome, ScreenResult, run};
+pub use self::setup::ScreenSetup;
 
 use self::{
     dots::{Dots, LogScale, linear_top},

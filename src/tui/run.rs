@@ -22,61 +22,20 @@ use super::{
     pace::FramePace,
     paint::Spots,
     screens,
+    setup::ScreenSetup,
     share::{self, Files},
     terminal::{self, Guard},
-    theme::{Theme, theme_names},
+    theme::Theme,
 };
 use crate::{
-    app::{
-        CommandPrefix, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, SessionPhase, Source, Tone,
-        Tour, update,
-    },
+    app::{Delivery, Effect, Model, Mouse, Msg, Notice, SessionPhase, Source, Tone, update},
     diagnose::NodeState,
-    experiment::Experiment,
-    knobs::Knobs,
-    session::{SessionRecords, Timeline, TimelineOptions},
+    session::Timeline,
     signals::Signal,
 };
 
 /// How often redyno polls the source and sends pending output. New records arrive four times a second.
 const POLL: Duration = Duration::from_millis(40);
-
-/// The options of the screen: its appearance and its state at the start.
-#[derive(Debug)]
-pub struct ScreenSetup {
-    /// The theme: colours and drawing characters.
-    pub theme: Theme,
-    /// The knobs of the source at the start.
-    pub knobs: Knobs,
-    /// The options of the timeline.
-    pub timeline: TimelineOptions,
-    /// The recording that is shown; `None` if the source is live.
-    pub playback: Option<Playback>,
-    /// The command line with which a live session began.
-    pub program: CommandPrefix,
-    /// Whether the terminal reports the mouse.
-    pub mouse: bool,
-    /// The experiment to begin with.
-    pub experiment: Option<Box<dyn Experiment>>,
-    /// The tour to play, on the built-in server.
-    pub tour: Option<Tour>,
-    /// The records for exports.
-    pub kept: Option<SessionRecords>,
-}
-
-impl ScreenSetup {
-    fn model(&self) -> Model {
-        let model = match &self.playback {
-            Some(playback) => Model::replaying(playback.clone(), self.timeline),
-            None => Model::new(self.knobs.clone(), self.timeline),
-        };
-        model
-            .with_themes(theme_names())
-            .of_program(self.program.clone())
-            .with_experiment(self.experiment.clone())
-            .on_tour(self.tour.clone())
-    }
-}
 
 /// The reason why the screen ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

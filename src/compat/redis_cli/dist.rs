@@ -36,9 +36,9 @@ const GREY: [u8; 13] = [0, 233, 234, 235, 237, 239, 241, 243, 245, 247, 249, 251
 
 /// Runs the mode.
 pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    let colours: &[u8] = if plan.is_mono { &GREY } else { &COLOUR };
+    let colours: &[u8] = if plan.options.mono { &GREY } else { &COLOUR };
     let mut rows = 0;
-    windows(plan, plan.interval.unwrap_or(WINDOW), stop, streams, |streams, window, moment| {
+    windows(plan, plan.options.interval.unwrap_or(WINDOW), stop, streams, |streams, window, moment| {
         let worth_a_row = match moment {
             WindowChange::Grew => false,
             WindowChange::Full => true,

@@ -66,9 +66,12 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
     let (what, mut finding): (_, Box<dyn KeyWalk>) = match plan.mode {
         OneshotMode::HotKeys => ("hot", Box::new(HottestKeys(vec![(0, String::new()); HOTTEST]))),
         OneshotMode::KeyStats => ("", Box::new(KeyStats::new(plan, all, streams.is_tty))),
-        mode => ("biggest", Box::new(BiggestKeys::new(mode == OneshotMode::MemKeys, plan.memory_samples))),
+        mode => (
+            "biggest",
+            Box::new(BiggestKeys::new(mode == OneshotMode::MemKeys, plan.options.memkeys_samples)),
+        ),
     };
-    connection.go_to(plan.cursor.unwrap_or_default());
+    connection.go_to(plan.options.cursor.unwrap_or_default());
     streams.print(&if is_report {
         keystats::HEADING.to_owned()
     } else {
@@ -77,7 +80,7 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
              -i 0.1 to sleep 0.1 sec\n# per 100 SCAN commands (not usually needed).\n\n"
         )
     })?;
-    if all > MANY && plan.interval.is_none() {
+    if all > MANY && plan.options.interval.is_none() {
         streams.warn(&format!(
             "{all} keys take a while, because redyno keeps the server busy for at most 2 % of the time; with -i 0.01, \
              redyno sends requests as fast as redis-cli"
@@ -94,7 +97,7 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
             text += &format!("[{percent:05.2}%] Sampled {} keys so far\n", sampled - sampled % PROGRESS);
         }
         streams.print(&text)?;
-        let pause = match plan.interval {
+        let pause = match plan.options.interval {
             None => connection.pause(),
             Some(interval) if scans % SCANS == 0 => interval,
             Some(_) => Duration::ZERO,

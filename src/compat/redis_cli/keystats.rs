@@ -56,10 +56,10 @@ pub(super) struct KeyStats {
 impl KeyStats {
     pub(super) fn new(plan: &OneshotPlan, all: u64, is_tty: bool) -> Self {
         Self {
-            memory: BiggestKeys::new(true, plan.stats_samples),
+            memory: BiggestKeys::new(true, plan.options.keystats_samples),
             elements: BiggestKeys::new(false, None),
             top: Vec::new(),
-            most: plan.top.unwrap_or(TOP),
+            most: plan.options.top.unwrap_or(TOP),
             sizes: Histogram::new(DIGITS).expect("the digits are within the range"),
             names: Default::default(),
             name_bytes: 0,

@@ -39,7 +39,7 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
         if streams.is_tty || plan.format != FigureFormat::Standard { plan.format } else { FigureFormat::Raw };
     let is_redrawn = format == FigureFormat::Standard;
     let history = plan.mode == OneshotMode::LatencyHistory;
-    let length = plan.interval.unwrap_or(match (history, is_redrawn) {
+    let length = plan.options.interval.unwrap_or(match (history, is_redrawn) {
         (true, _) => HISTORY,
         (false, false) => ONE_LINE,
         (false, true) => UNTIL_STOPPED,
@@ -71,14 +71,16 @@ fn redrawn(plan: &OneshotPlan, window: &LatencyWindow, moment: WindowChange) -> 
         _ if history => window_end(window.length_ns),
         WindowChange::Full | WindowChange::Cut => "\n".to_owned(),
     };
-    format!("{CLEAR}{}{end}", line(window, &plan.percentiles, FigureFormat::Standard))
+    format!("{CLEAR}{}{end}", line(window, &plan.options.latency_percentiles, FigureFormat::Standard))
 }
 
 fn written(plan: &OneshotPlan, window: &LatencyWindow, moment: WindowChange, format: FigureFormat) -> String {
     match moment {
         WindowChange::Grew => String::new(),
         WindowChange::Cut if window.is_empty() => String::new(),
-        WindowChange::Full | WindowChange::Cut => line(window, &plan.percentiles, format) + "\n",
+        WindowChange::Full | WindowChange::Cut => {
+            line(window, &plan.options.latency_percentiles, format) + "\n"
+        }
     }
 }
 

@@ -28,5 +28,5 @@ mod run;
 mod stat;
 mod trouble;
 
-pub use self::plan::{FigureFormat, OneshotArgs, OneshotMode, OneshotPlan, PlanError, RequestedPercentile};
+pub use self::plan::{FigureFormat, OneshotArgs, OneshotMode, OneshotPlan, RequestedPercentile};
 pub use self::run::{Streams, run, run_on};

@@ -4,7 +4,6 @@
 use std::{str::FromStr, time::Duration};
 
 use clap::Args;
-use thiserror::Error;
 
 use crate::{
     endpoint::Target,
@@ -64,11 +63,11 @@ pub struct RequestedPercentile {
 }
 
 impl FromStr for RequestedPercentile {
-    type Err = PlanError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, PlanError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let error = || PlanError::Percentile(text.to_owned());
+        let error = || format!("'{text}' is not a percentile above 0 and up to 100, such as 99.9");
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
             return Err(error());
         }
@@ -82,7 +81,7 @@ impl FromStr for RequestedPercentile {
 }
 
 /// The settings of a mode.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct OneshotPlan {
     /// The server; [`OneshotMode::IntrinsicLatency`] does not connect to it.
     pub target: Target,
@@ -90,51 +89,8 @@ pub struct OneshotPlan {
     pub mode: OneshotMode,
     /// The format of figures.
     pub format: FigureFormat,
-    /// `-i`: the length of a window.
-    pub interval: Option<Duration>,
-    /// `--latency-percentiles`; empty by default. As in redis-cli, a percentile is printed even if few samples are
-    /// above it; the number of samples is printed next to the percentiles.
-    pub percentiles: Vec<RequestedPercentile>,
-    /// `--memkeys-samples`: the number of elements of a collection that MEMORY USAGE samples; 0 means all, and with
-    /// `None` the server decides.
-    pub memory_samples: Option<u64>,
-    /// `--keystats-samples`: the number of elements of a collection that MEMORY USAGE samples for [`OneshotMode::KeyStats`].
-    pub stats_samples: Option<u64>,
-    /// `--cursor`: the SCAN cursor at which [`OneshotMode::KeyStats`] begins.
-    pub cursor: Option<u64>,
-    /// `--top`: the number of biggest keys that [`OneshotMode::KeyStats`] shows; 10 by default.
-    pub top: Option<usize>,
-    /// Whether [`OneshotMode::LatencyDist`] uses shades of grey instead of colours from grey over yellow to red.
-    pub is_mono: bool,
-}
-
-/// An invalid plan.
-#[derive(Debug, Error, Clone, PartialEq, Eq)]
-pub enum PlanError {
-    /// The option has no effect in this mode.
-    #[error("{option} has no effect with {mode}{instead}; leave it out")]
-    NoMeaning {
-        /// The option.
-        option: &'static str,
-        /// The mode.
-        mode: &'static str,
-        /// The alternative, if there is one.
-        instead: &'static str,
-    },
-    /// The mode needs commands that this kind of server does not have.
-    #[error(
-        "{0} works only with Redis and Valkey; for {1} give --latency, or leave {0} out to see the server's figures"
-    )]
-    NotForServer(&'static str, &'static str),
-    /// The value of `-i` is out of range.
-    #[error("-i must be between 0.01 s and a year")]
-    Interval,
-    /// The length of the run is invalid.
-    #[error("--intrinsic-latency needs a number of seconds above 0, up to a year")]
-    Length,
-    /// A text is not a percentile.
-    #[error("'{0}' is not a percentile above 0 and up to 100, such as 99.9")]
-    Percentile(String),
+    /// The options of the modes.
+    pub options: OneshotArgs,
 }
 
 impl OneshotMode {
@@ -177,24 +133,27 @@ impl OneshotPlan {
     ///
     /// # Errors
     /// Returns the first mistake, in one line.
-    pub fn check(&self) -> Result<(), PlanError> {
+    pub fn check(&self) -> Result<(), String> {
         if let Some(option) = self.meaningless_option() {
             let instead = match self.mode {
                 OneshotMode::LatencyDist => ", which draws a picture (--latency-history gives figures)",
                 _ => "",
             };
-            return Err(PlanError::NoMeaning { option, mode: self.mode.flag(), instead });
+            return Err(format!("{option} has no effect with {}{instead}; leave it out", self.mode.flag()));
         }
         // The first three modes send only PINGs.
         if OneshotMode::OF_SERVERS[3..].contains(&self.mode) && !self.target.dialect.lists_keys() {
-            return Err(PlanError::NotForServer(self.mode.flag(), self.target.dialect.words().server));
+            let (flag, server) = (self.mode.flag(), self.target.dialect.words().server);
+            return Err(format!(
+                "{flag} works only with Redis and Valkey; for {server} give --latency, or leave {flag} out to see the server's figures"
+            ));
         }
-        if self.interval.is_some_and(|interval| !(SHORTEST_WINDOW..=LONGEST).contains(&interval)) {
-            return Err(PlanError::Interval);
+        if self.options.interval.is_some_and(|interval| !(SHORTEST_WINDOW..=LONGEST).contains(&interval)) {
+            return Err("-i must be between 0.01 s and a year".to_owned());
         }
         match self.mode {
             OneshotMode::IntrinsicLatency(length) if length.is_zero() || length > LONGEST => {
-                Err(PlanError::Length)
+                Err("--intrinsic-latency needs a number of seconds above 0, up to a year".to_owned())
             }
             _ => Ok(()),
         }
@@ -204,17 +163,18 @@ impl OneshotPlan {
         let writes_figures = matches!(self.mode, OneshotMode::Latency | OneshotMode::LatencyHistory);
         let is_stats = self.mode == OneshotMode::KeyStats;
         let is_intrinsic = matches!(self.mode, OneshotMode::IntrinsicLatency(_));
+        let options = &self.options;
         let given = [
             (self.format == FigureFormat::Raw, "--raw", writes_figures),
             (self.format == FigureFormat::Csv, "--csv", writes_figures),
             (self.format == FigureFormat::Json, "--json", writes_figures),
-            (!self.percentiles.is_empty(), "--latency-percentiles", writes_figures),
-            (self.memory_samples.is_some(), "--memkeys-samples", self.mode == OneshotMode::MemKeys),
-            (self.stats_samples.is_some(), "--keystats-samples", is_stats),
-            (self.cursor.is_some(), "--cursor", is_stats),
-            (self.top.is_some(), "--top", is_stats),
-            (self.is_mono, "--mono", self.mode == OneshotMode::LatencyDist),
-            (self.interval.is_some(), "-i", !is_intrinsic),
+            (!options.latency_percentiles.is_empty(), "--latency-percentiles", writes_figures),
+            (options.memkeys_samples.is_some(), "--memkeys-samples", self.mode == OneshotMode::MemKeys),
+            (options.keystats_samples.is_some(), "--keystats-samples", is_stats),
+            (options.cursor.is_some(), "--cursor", is_stats),
+            (options.top.is_some(), "--top", is_stats),
+            (options.mono, "--mono", self.mode == OneshotMode::LatencyDist),
+            (options.interval.is_some(), "-i", !is_intrinsic),
         ];
         given
             .into_iter()
@@ -279,6 +239,7 @@ pub struct OneshotArgs {
     #[arg(long, requires = "mode", conflicts_with = "json")]
     pub csv: bool,
     /// Also print these percentiles, such as 50,99,99.9
+    // As in redis-cli, a percentile is printed even if few samples are above it, beside the number of samples.
     #[arg(long, requires = "mode", value_name = "LIST", value_delimiter = ',')]
     pub latency_percentiles: Vec<RequestedPercentile>,
     /// Use shades of grey in the spectrum
@@ -292,24 +253,15 @@ impl OneshotArgs {
     ///
     /// # Errors
     /// Fails if options contradict each other.
-    pub fn plan(&self, target: Target, json: bool) -> Result<Option<OneshotPlan>, PlanError> {
+    pub fn plan(&self, target: Target, json: bool) -> Result<Option<OneshotPlan>, String> {
         let Some(mode) = self.mode() else { return Ok(None) };
-        let plan = OneshotPlan {
-            format: match (self.raw, self.csv, json) {
-                (true, ..) => FigureFormat::Raw,
-                (_, true, _) => FigureFormat::Csv,
-                (.., true) => FigureFormat::Json,
-                _ => FigureFormat::Standard,
-            },
-            interval: self.interval,
-            percentiles: self.latency_percentiles.clone(),
-            memory_samples: self.memkeys_samples,
-            stats_samples: self.keystats_samples,
-            cursor: self.cursor,
-            top: self.top,
-            is_mono: self.mono,
-            ..OneshotPlan::new(target, mode)
+        let format = match (self.raw, self.csv, json) {
+            (true, ..) => FigureFormat::Raw,
+            (_, true, _) => FigureFormat::Csv,
+            (.., true) => FigureFormat::Json,
+            _ => FigureFormat::Standard,
         };
+        let plan = OneshotPlan { target, mode, format, options: self.clone() };
         plan.check()?;
         Ok(Some(plan))
     }
@@ -343,7 +295,7 @@ mod tests {
         let mut plan = OneshotPlan::new(Target::default(), mode);
         assert_eq!(plan.check(), Ok(()));
         change(&mut plan);
-        plan.check().unwrap_err().to_string()
+        plan.check().unwrap_err()
     }
 
     #[test]
@@ -354,15 +306,15 @@ mod tests {
             "--csv has no effect with --latency-dist, which draws a picture (--latency-history gives figures); leave it out"
         );
         assert_eq!(
-            refused(intrinsic, |plan| plan.interval = Some(Duration::from_secs(1))),
+            refused(intrinsic, |plan| plan.options.interval = Some(Duration::from_secs(1))),
             "-i has no effect with --intrinsic-latency; leave it out"
         );
         assert_eq!(
-            refused(intrinsic, |plan| plan.percentiles = vec!["50".parse().unwrap()]),
+            refused(intrinsic, |plan| plan.options.latency_percentiles = vec!["50".parse().unwrap()]),
             "--latency-percentiles has no effect with --intrinsic-latency; leave it out"
         );
         assert_eq!(
-            refused(OneshotMode::Latency, |plan| plan.is_mono = true),
+            refused(OneshotMode::Latency, |plan| plan.options.mono = true),
             "--mono has no effect with --latency; leave it out"
         );
     }
@@ -378,11 +330,11 @@ mod tests {
     #[test]
     fn lengths_must_be_possible() {
         assert_eq!(
-            refused(OneshotMode::Latency, |plan| plan.interval = Some(Duration::ZERO)),
+            refused(OneshotMode::Latency, |plan| plan.options.interval = Some(Duration::ZERO)),
             "-i must be between 0.01 s and a year"
         );
         let endless = OneshotPlan::new(Target::default(), OneshotMode::IntrinsicLatency(Duration::MAX));
-        assert_eq!(endless.check(), Err(PlanError::Length));
+        assert!(endless.check().unwrap_err().starts_with("--intrinsic-latency needs a number of seconds"));
     }
 
     #[test]

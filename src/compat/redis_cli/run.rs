@@ -49,8 +49,8 @@ impl Streams<'_> {
 /// the figures so far. Figures go to stdout, warnings to stderr. `is_tty` is whether stdout is a terminal.
 ///
 /// # Errors
-/// Fails if the plan is invalid (a [`PlanError`](super::PlanError)), if no sample was taken (with a
-/// diagnosis), if stdout cannot be written, or if the system cannot start a thread.
+/// Fails if the plan is invalid, if no sample was taken (with a diagnosis), if stdout cannot be written, or if the
+/// system cannot start a thread.
 pub fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result<()> {
     run_on(
         plan,
@@ -64,7 +64,7 @@ pub fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow:
 /// # Errors
 /// Returns the errors of [`run`]. Also fails if `err` cannot be written.
 pub fn run_on(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    plan.check()?;
+    plan.check().map_err(anyhow::Error::msg)?;
     let done = match plan.mode {
         OneshotMode::Latency | OneshotMode::LatencyHistory => latency::run(plan, stop, streams),
         OneshotMode::LatencyDist => dist::run(plan, stop, streams),

@@ -35,7 +35,7 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
             }
             Err(error) => streams.warn(&error.to_string())?,
         }
-        match stop.recv_timeout(plan.interval.unwrap_or(EVERY)) {
+        match stop.recv_timeout(plan.options.interval.unwrap_or(EVERY)) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(_) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }

@@ -10,9 +10,10 @@ use std::{
 
 use super::*;
 use crate::{
-    app::{Key, KeyCode, Order},
+    app::{Key, KeyCode, Order, Tour},
+    knobs::Knobs,
     session::{Record, Segment},
-    tui::theme::{Colours, GlyphSet},
+    tui::theme::{Colours, GlyphSet, Theme},
 };
 
 /// Scripted events; `None` is a pause.
@@ -87,18 +88,7 @@ fn run_on_tour(
     let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     let size = || Rect::new(0, 0, 100, 30);
     let mut frames = Frames::default();
-    let timeline = TimelineOptions::default();
-    let options = ScreenSetup {
-        theme,
-        knobs: Knobs::default(),
-        timeline,
-        playback: None,
-        program: CommandPrefix::default(),
-        mouse: true,
-        experiment: None,
-        tour,
-        kept: None,
-    };
+    let options = ScreenSetup { tour, ..ScreenSetup::new(theme, true) };
     let canvas = Canvas::new(&mut frames, size());
     let (sender, receiver) = mpsc::channel();
     signals.iter().for_each(|signal| sender.send(*signal).unwrap());
