@@ -1,20 +1,19 @@
 //! `redyno export FILE --format FORMAT`: converts a recording for other tools.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::mpsc::Receiver};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use clap::Args;
 
 use super::{
     command::{Arguments, Invocation, PlanResult},
-    reading::{print_all, records, warn_of_lost, write_all},
+    reading::{end_on_signals, print_all, records, warn_of_lost, write_all},
     values::whole,
 };
 use crate::{
     export::{Format, PERCENTILES, Rows},
     print::{outlet::Outlet, printer::Printer},
-    runner::{Failure, UsageError, end_signals},
+    runner::{Failure, UsageError},
     session::{Record, SessionStart},
-    signals::Signal,
 };
 
 /// Returns the help text below the options.
@@ -78,23 +77,23 @@ impl Arguments for ExportArgs {
                 format!("--tag is for hgrm; leave it out with {name}, which contains all distributions");
             return Err(UsageError::Line(text).into());
         }
-        Ok(Box::new(move || run(&self, &end_signals()?)))
+        Ok(Box::new(move || run(&self)))
     }
 }
 
 /// Writes the export.
 ///
 /// # Errors
-/// Fails if the recording cannot be read or lacks the requested data, if the export cannot be written, or if
-/// a signal ends the export.
-fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    let records = records(std::slice::from_ref(&args.file), args.redact, signals)?.inspect(warn_of_lost);
+/// Fails if the recording cannot be read or lacks the requested data, or if the export cannot be written.
+fn run(args: &ExportArgs) -> Result<(), Failure> {
+    let unfinished = end_on_signals()?;
+    let records = records(std::slice::from_ref(&args.file), args.redact)?.inspect(warn_of_lost);
     let records = checked(records, args);
     let sink = args.format.sink_of(args.target, args.rows.unwrap_or_default(), args.tag.as_deref());
     let Some(output) = &args.output else {
-        return print_all(Printer::of(sink, Outlet::stdout()), records, signals);
+        return print_all(Printer::of(sink, Outlet::stdout()), records);
     };
-    write_all(output, sink, records)
+    write_all(output, sink, records, &unfinished)
 }
 
 /// Returns the records, from the one on with which the recording has the requested target. If the recording lacks the

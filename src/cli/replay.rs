@@ -19,7 +19,7 @@ use self::{
 use super::{
     command::{Arguments, Invocation, PlanResult},
     config,
-    reading::{print_all, records},
+    reading::{end_on_signals, print_all, records},
     session_args::LookArgs,
 };
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
         summary,
         words::StreamText,
     },
-    runner::{Failure, end_signals, print_errors},
+    runner::{Failure, print_errors},
     session::{GivenMoment, JoinedReader, SessionRecords},
     signals::{Signal, listen},
     tui, untrusted,
@@ -127,9 +127,9 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
         return animate(args, out, reader()?, name);
     }
     if args.headless || !has_terminal {
-        let signals = end_signals()?;
+        end_on_signals()?;
         let printer = Printer::new(OutputForm::Lines, Outlet::stdout(), vec![name]);
-        return print_all(printer, records(&args.files, false, &signals)?, &signals);
+        return print_all(printer, records(&args.files, false)?);
     }
     let reader = reader()?;
     let signals = listen(&Signal::ALL).context("cannot take signals")?;

@@ -6,12 +6,12 @@ use clap::Args;
 
 use super::{
     command::{Arguments, Invocation, PlanResult},
-    reading::{records, warn_of_lost, write_all},
+    reading::{end_on_signals, records, warn_of_lost, write_all},
 };
 use crate::{
     export::OneSegment,
     report::{Report, ReportForm, ReportSource},
-    runner::{Failure, UsageError, end_signals, named},
+    runner::{Failure, UsageError, named},
     session::Record,
     untrusted,
 };
@@ -58,10 +58,10 @@ impl Arguments for ReportArgs {
         let (names, redacts) = (self.files, self.redact);
         files(&names).map_err(UsageError::Line)?;
         Ok(Box::new(move || {
-            let (signals, mut files) = (end_signals()?, files(&names).map_err(UsageError::Line)?);
+            let (unfinished, mut files) = (end_on_signals()?, files(&names).map_err(UsageError::Line)?);
             let mut recordings = Vec::new();
             for file in &files {
-                recordings.push(checked(records(&[file.0.into()], redacts, &signals)?, file.clone()));
+                recordings.push(checked(records(&[file.0.into()], redacts)?, file.clone()));
             }
             let mut only = only_segment(&mut files).map(OneSegment::numbered);
             let is_wanted = |record: &Result<Record, Failure>| match (&mut only, record) {
@@ -69,7 +69,7 @@ impl Arguments for ReportArgs {
                 _ => true,
             };
             let records = recordings.into_iter().flatten().inspect(warn_of_lost).filter(is_wanted);
-            write_all(&output, Box::new(Report::of(form, sources(&files))), records)
+            write_all(&output, Box::new(Report::of(form, sources(&files))), records, &unfinished)
         }))
     }
 }

@@ -198,14 +198,6 @@ impl Outlet {
         Ok(is_there(&state))
     }
 
-    /// Gives up writing: drops the queue, so that no caller waits for the reader again.
-    pub fn give_up(&self) {
-        let mut state = self.0.state.lock();
-        state.is_over = true;
-        state.queue.clear();
-        self.0.changed.notify_all();
-    }
-
     /// Waits at most `limit` until the rest is written, and then gives up. Returns the number of all lost lines.
     ///
     /// # Errors
