@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use clap::Args;
 
 use crate::{
-    experiment::{Experiment, ExperimentSetting, ExperimentSpec, Find, Limit, Script, Sweep, SweepPlan},
+    experiment::{Experiment, ExperimentSetting, ExperimentSpec, Limit, Script, SweepPlan},
     knobs::Knobs,
     runner::UsageError,
     workload::text_of,
@@ -93,30 +93,22 @@ impl ExperimentArgs {
             });
         }
         if let Some(plan) = &self.sweep {
-            let settings = plan.settings(&knobs);
-            let settings = settings.and_then(|settings| {
-                settings.iter().try_for_each(|setting| ExperimentSpec::check(&setting.knobs))?;
-                plan.limit.iter().try_for_each(|limit| limit.check(&knobs))?;
-                Ok(settings)
-            });
-            let settings = settings.map_err(|error| UsageError::of(format!("--sweep: {error}")))?;
+            let sweep = ExperimentSpec::sweep(plan.clone(), &knobs);
+            let sweep = sweep.map_err(|error| UsageError::of(format!("--sweep: {error}")))?;
+            let settings = sweep.settings().to_vec();
             // If the session continues after a sweep, the knobs from before the sweep are restored.
             let first = settings.first().filter(|_| !goes_on);
             let knobs = first.map_or(knobs, |setting| setting.knobs.clone());
-            let sweep = Sweep::of(plan.clone(), settings.clone());
             return Ok(ExperimentEffect {
                 knobs,
                 settings,
-                experiment: Some(Box::new(sweep)),
+                experiment: Some(sweep.begin()),
                 ends_session: true,
             });
         }
-        if let Some(limit) = &self.find {
-            let checked = ExperimentSpec::check_find(&knobs).and_then(|()| limit.check(&knobs));
-            checked.map_err(|error| UsageError::of(format!("--find: {error}")))?;
-        }
-        let find = self.find.clone().map(|limit| Find::new(limit, knobs.clone()));
-        let experiment = find.map(|find| Box::new(find) as Box<dyn Experiment>);
+        let find = self.find.clone().map(|limit| ExperimentSpec::find(limit, knobs.clone())).transpose();
+        let find = find.map_err(|error| UsageError::of(format!("--find: {error}")))?;
+        let experiment = find.map(ExperimentSpec::begin);
         Ok(ExperimentEffect { knobs, settings: Vec::new(), experiment, ends_session: true })
     }
 }

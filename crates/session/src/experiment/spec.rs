@@ -49,9 +49,13 @@ impl ExperimentSpec {
         let (word, rest) = text.trim().split_once(' ')?;
         let knobs = Knobs { load: true, ..knobs.clone() };
         match word {
-            "find" => Some(Self::find(rest, knobs)),
+            "find" => {
+                let text = rest.trim();
+                let limit = text.strip_prefix("rate ").unwrap_or(text).parse();
+                Some(limit.and_then(|limit| Self::find(limit, knobs)))
+            }
             "ab" => Some(Self::ab(rest.trim(), &knobs)),
-            "sweep" => Some(Self::sweep(rest, &knobs)),
+            "sweep" => Some(rest.parse().and_then(|plan| Self::sweep(plan, &knobs))),
             _ => None,
         }
     }
@@ -70,24 +74,18 @@ impl ExperimentSpec {
         }
     }
 
-    /// Checks that a search for the highest rate can use these knobs.
+    /// Returns a search for the highest rate that keeps `limit`.
     ///
     /// # Errors
     /// The errors are the same as for [`check`](Self::check). Also fails if clients have a think time,
-    /// because an open loop has no think time.
-    pub fn check_find(knobs: &Knobs) -> Result<(), WordsError> {
+    /// because an open loop has no think time, and if the load does not measure the times of the limit.
+    pub fn find(limit: Limit, knobs: Knobs) -> Result<Self, WordsError> {
         if knobs.think.is_some() {
             return Err(WordsError::of(
                 "a search for the highest rate needs clients that do not pause; leave out the think time",
             ));
         }
-        Self::check(knobs)
-    }
-
-    fn find(text: &str, knobs: Knobs) -> Result<Self, WordsError> {
-        let text = text.trim();
-        let limit: Limit = text.strip_prefix("rate ").unwrap_or(text).parse()?;
-        Self::check_find(&knobs)?;
+        Self::check(&knobs)?;
         limit.check(&knobs)?;
         Ok(Self::Find(limit, knobs))
     }
@@ -110,10 +108,14 @@ impl ExperimentSpec {
         Ok(Self::Ab(Box::new(settings)))
     }
 
-    fn sweep(text: &str, knobs: &Knobs) -> Result<Self, WordsError> {
-        let plan: SweepPlan = text.parse()?;
+    /// Returns a sweep that begins with these knobs.
+    ///
+    /// # Errors
+    /// Fails if a setting of the sweep is invalid, or if the load does not measure the times of the limit.
+    pub fn sweep(plan: SweepPlan, knobs: &Knobs) -> Result<Self, WordsError> {
         let settings = plan.settings(knobs)?;
         settings.iter().try_for_each(|setting| Self::check(&setting.knobs))?;
+        plan.limit.iter().try_for_each(|limit| limit.check(knobs))?;
         Ok(Self::Sweep(plan, settings))
     }
 
@@ -132,7 +134,8 @@ impl ExperimentSpec {
         Script::parse(name, text, &knobs).map(|script| Self::Script(Box::new(script.from_now())))
     }
 
-    fn settings(&self) -> &[ExperimentSetting] {
+    /// Returns the settings of the experiment that are known in advance.
+    pub fn settings(&self) -> &[ExperimentSetting] {
         match self {
             Self::Find(..) => &[],
             Self::Ab(settings) => &settings[..],
@@ -251,6 +254,7 @@ mod tests {
         assert!(error("find 1ms").starts_with("'1ms' is not a limit; write for example p99<1ms"));
         assert!(error("sweep clients").starts_with("'clients' must begin with one of"));
         assert!(error("sweep clients 1..20k").contains("between 1 and 18000"));
+        assert!(error("sweep clients 1..100 delivery p99<1ms").starts_with("the workload has no receivers"));
         assert!(error("ab nonsense").starts_with("'nonsense' is not a setting"));
         assert!(error("ab from clients 50").starts_with("'from clients 50' has no second setting"));
         assert!(error("ab clients 0").contains("between 1 and 18000"));
