@@ -28,8 +28,8 @@ pub enum Tier {
     Panel,
     /// Room for charts, with the knobs in one or two lines below.
     Compact,
-    /// Room for numbers with sparklines.
-    Numbers,
+    /// Room for a list, but not for charts.
+    List,
     /// Room for a single line.
     #[default]
     Line,
@@ -105,9 +105,9 @@ const PANEL_MIN_WIDTH: u16 = 106;
 const PANEL_MIN_HEIGHT: u16 = 18;
 /// The minimum width and height of a screen with charts. The charts need their horizontal rules, five rows
 /// for latency, two rows for throughput, and one row each for ping, axis and knobs.
-const COMPACT_MIN: (u16, u16) = (46, 14);
-/// The minimum width and height of a screen with numbers: a header, and four rows of two figures with their names.
-const NUMBERS_MIN: (u16, u16) = (24, 5);
+pub const COMPACT_MIN: (u16, u16) = (46, 14);
+/// The minimum width and height of a screen with a list: header, status line, footer, a heading, and four rows.
+const LIST_MIN: (u16, u16) = (30, 8);
 
 impl ScreenPlan {
     /// Returns the number of columns of the charts.
@@ -136,12 +136,12 @@ fn of_all(area: Rect, subject: Subject) -> ScreenPlan {
     let tier = match () {
         () if w >= PANEL_MIN_WIDTH && h >= PANEL_MIN_HEIGHT => Tier::Panel,
         () if w >= COMPACT_MIN.0 && h >= COMPACT_MIN.1 => Tier::Compact,
-        () if w >= NUMBERS_MIN.0 && h >= NUMBERS_MIN.1 => Tier::Numbers,
+        () if w >= LIST_MIN.0 && h >= LIST_MIN.1 => Tier::List,
         () => Tier::Line,
     };
     match tier {
         Tier::Panel | Tier::Compact => charts(area, tier, subject),
-        Tier::Numbers => ScreenPlan { area, tier, columns: columns_of_numbers(w), ..ScreenPlan::default() },
+        Tier::List => framed(area, tier),
         Tier::Line => ScreenPlan { area, header: row(area, 0), ..ScreenPlan::default() },
     }
 }
@@ -255,6 +255,19 @@ fn rows_below(tier: Tier, h: u16, subject: Subject) -> [u16; 3] {
     [knobs, u16::from(h >= for_news), u16::from(has_panel || h >= ROOM_FOR_LINES)]
 }
 
+/// Returns a layout with header, status line and footer, and all rows between them for the body.
+fn framed(area: Rect, tier: Tier) -> ScreenPlan {
+    ScreenPlan {
+        area,
+        tier,
+        header: row(area, 0),
+        status: row(area, 1),
+        body: Rect { y: area.y + 2, height: area.height - 3, ..area },
+        footer: row(area, area.height - 1),
+        ..ScreenPlan::default()
+    }
+}
+
 fn charts(area: Rect, tier: Tier, subject: Subject) -> ScreenPlan {
     let (w, h) = (area.width, area.height);
     let panel_width = if tier == Tier::Panel { panel_width(w, subject) } else { 0 };
@@ -281,11 +294,6 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> ScreenPlan {
         [commands, throughput, latency, probes, axis_rows].map(&mut next);
     let [knob_line, news, server] = below.map(|rows| Rect { width: w, ..next(rows) });
     ScreenPlan {
-        area,
-        tier,
-        header: row(area, 0),
-        status: row(area, 1),
-        body: Rect { y: area.y + 2, height: h - 3, ..area },
         throughput,
         commands,
         latency,
@@ -297,8 +305,8 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> ScreenPlan {
         knob_line,
         news,
         server,
-        footer: row(area, h - 1),
         columns: columns(main, subject),
+        ..framed(area, tier)
     }
 }
 
@@ -362,16 +370,6 @@ fn columns(main: u16, subject: Subject) -> Columns {
         Subject::Server => 9,
     };
     Columns { gutter, plot: main.saturating_sub(gutter + name + value * values), name, values, value }
-}
-
-/// From this width on, the range of a sparkline is written next to the sparkline.
-const ROOM_FOR_RANGES: u16 = 36;
-
-/// Returns the columns of sparklines. There is room for `p50 583 µs` at the left of the sparkline, and for `280 µs–1.1
-/// ms` at the right.
-fn columns_of_numbers(w: u16) -> Columns {
-    let (gutter, name) = (13, if w >= ROOM_FOR_RANGES { 15 } else { 1 });
-    Columns { gutter, plot: w.saturating_sub(gutter + name), name, values: 0, value: 0 }
 }
 
 #[cfg(test)]

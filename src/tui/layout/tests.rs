@@ -12,8 +12,8 @@ fn of(w: u16, h: u16) -> ScreenPlan {
 fn common_sizes_get_their_tiers() {
     let tiers = [(200, 60), (120, 36), (80, 24), (60, 15), (40, 10), (19, 3), (1, 1), (0, 0)]
         .map(|(w, h)| of(w, h).tier);
-    use Tier::{Compact, Line, Numbers, Panel};
-    assert_eq!(tiers, [Panel, Panel, Compact, Compact, Numbers, Line, Line, Line]);
+    use Tier::{Compact, Line, List, Panel};
+    assert_eq!(tiers, [Panel, Panel, Compact, Compact, List, Line, Line, Line]);
 }
 
 #[test]
@@ -65,6 +65,6 @@ proptest! {
         }
         let columns = plan.columns;
         let used = columns.gutter + columns.plot + columns.name + columns.value * columns.values;
-        prop_assert_eq!(used, if plan.tier == Tier::Numbers { w } else { plan.throughput.width });
+        prop_assert_eq!(used, plan.throughput.width);
     }
 }

@@ -71,17 +71,6 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     }
 }
 
-/// Draws the most important results in a few lines, for a small screen.
-pub fn draw_few(paint: &mut Paint, area: Rect, scene: &Scene) {
-    if area.height >= LEAST_CHARTS + 2 || scene.model.pairs_shown().is_some() {
-        return draw(paint, area, scene);
-    }
-    match scene.model.curve().filter(|curve| !curve.points.is_empty()) {
-        Some(curve) => points_list(paint, area, &knob_curve::AnnotatedCurve::new(scene.model, &curve)),
-        None => nothing(paint, area, scene.model),
-    }
-}
-
 fn nothing(paint: &mut Paint, area: Rect, model: &Model) {
     let runs = model.experiment().is_some_and(|experiment| !experiment.is_over());
     let text = match model.playback {

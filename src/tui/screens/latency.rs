@@ -26,11 +26,9 @@ use crate::{
         Ink, Paint, Scene, row,
         widgets::{
             command_table,
-            figures::{figure, ping_figure},
             knobs,
             percentiles::{self, LatencySeries},
             receivers, results, spent,
-            table::{ScreenTable, TableColumn},
         },
     },
 };
@@ -245,137 +243,17 @@ fn seconds(stretch: Lookback) -> Option<f64> {
     }
 }
 
+/// Returns the latencies of a measurement in the period; empty for a segment's latencies that are not kept.
 fn recent<'a>(stretch: Lookback, reading: &'a Reading, measure: Measure) -> Cow<'a, Latency> {
-    stretch_of(reading, measure, stretch).map_or_else(Cow::default, Cow::Borrowed)
-}
-
-/// Returns the latencies of a measurement in the period; `None` for a segment's latencies that are not kept.
-fn stretch_of<'a>(reading: &'a Reading, measure: Measure, stretch: Lookback) -> Option<&'a Latency> {
-    match (stretch, measure) {
+    let latency: Option<&Latency> = match (stretch, measure) {
         (Lookback::Now, _) => Some(&reading.recent(measure).now),
         (Lookback::Minute, _) => Some(&reading.recent(measure).minute),
         (Lookback::Segment, Measure::Service) => reading.segment_service(),
-        (Lookback::Segment, Measure::Response) => reading.segment()?.total.response.as_ref(),
+        (Lookback::Segment, Measure::Response) => {
+            reading.segment().and_then(|segment| segment.total.response.as_ref())
+        }
         // Probes are not part of a segment.
         (Lookback::Segment, _) => None,
-    }
-}
-
-/// The width of `ping p50` and a blank on either side.
-const NAME: u16 = 10;
-/// The width of `1.68 ms` and the blanks before it.
-const FIGURE: u16 = 9;
-
-/// A row of the small screen: its name, the measurement, and the percentile.
-type FewRow = (&'static str, Measure, Level);
-
-/// All rows of the small screen under load, from top to bottom, each with a rank. If not all rows fit, the rows with
-/// the highest ranks are left out.
-const OF_LOAD: [(u8, FewRow); 7] = [
-    (0, ("p50", Measure::Service, Level::P50)),
-    (4, ("p90", Measure::Service, Level::P90)),
-    (1, ("p99", Measure::Service, Level::P99)),
-    (3, ("p99.9", Measure::Service, Level::P999)),
-    (2, ("max", Measure::Service, Level::Max)),
-    (5, ("resp p99", Measure::Response, Level::P99)),
-    (6, ("ping p50", Measure::Ping, Level::P50)),
-];
-
-/// All rows of the small screen without load, each with a rank.
-const OF_PINGS: [(u8, FewRow); 7] = [
-    (0, ("p50", Measure::Ping, Level::P50)),
-    (4, ("p90", Measure::Ping, Level::P90)),
-    (1, ("p99", Measure::Ping, Level::P99)),
-    (3, ("p99.9", Measure::Ping, Level::P999)),
-    (2, ("max", Measure::Ping, Level::Max)),
-    (5, ("kernel", Measure::PingKernel, Level::P50)),
-    (6, ("wake max", Measure::Wake, Level::Max)),
-];
-
-/// Draws the latency in a few rows and the selected knob, for screens that are too small for curves and bars.
-///
-/// ```text
-///  service        now     60 s  segment
-///  p50         312 µs   298 µs   301 µs
-///  p99         910 µs   822 µs   850 µs
-///  ping p50     88 µs    90 µs
-///  ▸ clients 50 ◂ ▸  pipeline 1
-/// ```
-/// If not all rows or columns fit, the least important rows or columns are left out.
-pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
-    let below = knob_rows(paint, area, model, reading);
-    rows(paint, Rect { height: area.height.saturating_sub(below), ..area }, model, reading);
-}
-
-fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
-    let is_load = model.subject() == Subject::Load;
-    // The first column contains the name, and each other column a period.
-    let figures = stretches(area.width).iter().map(|stretch| TableColumn::right(Some(*stretch), FIGURE));
-    let table = ScreenTable::new(area, std::iter::once(TableColumn::left(None, NAME, 1)).chain(figures));
-    table.write(paint, 0, |key, _| match key {
-        None => (if is_load { "service" } else { reading.words().ping }.to_owned(), Ink::Faint),
-        Some(stretch) if stretch == model.period => (short_name(stretch, model, reading), Ink::Strong),
-        Some(stretch) => (short_name(stretch, model, reading), Ink::Faint),
-    });
-    let lines = if is_load { OF_LOAD } else { OF_PINGS };
-    for (n, (name, measure, level)) in fitting(reading, lines, area.height.saturating_sub(1)).enumerate() {
-        table.write(paint, n as u16 + 1, |key, _| {
-            let Some(stretch) = key else { return (name.to_owned(), Ink::Faint) };
-            let text = match stretch_of(reading, measure, stretch) {
-                Some(latency) if (measure, stretch) == (Measure::Ping, Lookback::Now) => {
-                    ping_figure(level, latency, reading.pings_now())
-                }
-                Some(latency) => figure(level.of(latency)),
-                // Probes are not part of a segment.
-                None => String::new(),
-            };
-            (text, Ink::Text)
-        });
-    }
-}
-
-/// Returns the periods whose columns fit, from left to right.
-fn stretches(width: u16) -> &'static [Lookback] {
-    match width.saturating_sub(NAME) / FIGURE {
-        0 | 1 => &[Lookback::Now],
-        2 => &[Lookback::Now, Lookback::Segment],
-        _ => &[Lookback::Now, Lookback::Minute, Lookback::Segment],
-    }
-}
-
-fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
-    match stretch {
-        // In a frozen view, the heading of this column is the time at the cursor.
-        Lookback::Now if model.cursor_s().is_some() => reading.timeline.time_text(model.moment_s()),
-        Lookback::Now => "now".to_owned(),
-        Lookback::Minute => "60 s".to_owned(),
-        Lookback::Segment => "segment".to_owned(),
-    }
-}
-
-/// Returns the rows to show. Rows with response times are shown only if response times were measured.
-fn fitting(reading: &Reading, of: [(u8, FewRow); 7], rows: u16) -> impl Iterator<Item = FewRow> {
-    let is_open = stretch_of(reading, Measure::Response, Lookback::Segment).is_some_and(|l| !l.is_empty());
-    let lines = move || of.into_iter().filter(move |(_, line)| is_open || line.1 != Measure::Response);
-    let mut ranks: Vec<_> = lines().map(|(rank, _)| rank).collect();
-    ranks.sort_unstable();
-    ranks.truncate(rows.into());
-    lines().filter(move |(rank, _)| ranks.contains(rank)).map(|(_, line)| line)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::Timeline;
-
-    #[test]
-    fn the_least_important_rows_are_left_out_first_and_the_order_stays() {
-        let timeline = Timeline::default();
-        let names = |rows| -> Vec<&str> {
-            fitting(&timeline.latest(), OF_LOAD, rows).map(|(name, ..)| name).collect()
-        };
-        assert_eq!(names(9), ["p50", "p90", "p99", "p99.9", "max", "ping p50"]);
-        assert_eq!(names(4), ["p50", "p99", "p99.9", "max"]);
-        assert_eq!(names(1), ["p50"]);
-    }
+    };
+    latency.map_or_else(Cow::default, Cow::Borrowed)
 }

@@ -1,7 +1,7 @@
 //! The screens (Overview, Latency, Log and others), which consist of widgets.
 //!
-//! All screens have the same header, status line and footer. On a small terminal, redyno draws a reduced form
-//! of a screen.
+//! All screens have the same header, status line and footer. On a small terminal, a single line replaces a screen
+//! with charts.
 //!
 //! The Overview shows load, latency, probes and server on one time axis, next to the load settings (knobs).
 //! Without load, it shows the server: the commands that take the server's time, and the latency of PING. The
@@ -19,7 +19,7 @@ mod tests;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    Paint, Scene,
+    Ink, Paint, Scene,
     layout::{self, ScreenPlan, Tier},
     paint::Spots,
     row,
@@ -31,19 +31,16 @@ use super::{
 };
 use crate::app::{Model, Screen, Spot, Subject};
 
-/// Returns the functions that draw each screen.
-const fn drawing(screen: Screen) -> DrawFunctions {
-    const fn row(body: Body, few: Option<Body>) -> DrawFunctions {
-        DrawFunctions { body, few }
-    }
+/// Returns the function that draws a screen.
+const fn drawing(screen: Screen) -> Body {
     match screen {
-        Screen::Overview => row(overview, None),
-        Screen::Latency => row(latency::draw, Some(latency::draw_few)),
-        Screen::Server => row(server::draw, Some(server::draw_few)),
-        Screen::Segments => row(segments::draw, Some(segments::draw)),
-        Screen::Log => row(log::draw, Some(log::draw)),
-        Screen::Curve => row(curve::draw, Some(curve::draw_few)),
-        Screen::Nodes => row(nodes::draw, Some(nodes::draw)),
+        Screen::Overview => overview,
+        Screen::Latency => latency::draw,
+        Screen::Server => server::draw,
+        Screen::Segments => segments::draw,
+        Screen::Log => log::draw,
+        Screen::Curve => curve::draw,
+        Screen::Nodes => nodes::draw,
     }
 }
 
@@ -55,7 +52,7 @@ pub fn plan(area: Rect, model: &Model) -> ScreenPlan {
 /// Draws `model` into `buffer` with the layout `plan`. Returns the map for the mouse.
 pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &ScreenPlan) -> Spots {
     let mut paint = Paint::new(buffer, theme);
-    in_frame(&mut paint, plan, model, &drawing(model.screen));
+    in_frame(&mut paint, plan, model);
     dialog::overlay(&mut paint, plan.area, model);
     paint.finish()
 }
@@ -70,42 +67,26 @@ pub fn picture(area: Rect, theme: Theme, model: &Model) -> Buffer {
 /// A function that draws a screen, without header and footer.
 pub type Body = fn(&mut Paint, Rect, &Scene);
 
-/// The functions that draw a screen.
-pub struct DrawFunctions {
-    /// Draws the whole screen, without header and footer.
-    pub body: Body,
-    /// Draws the most important lines if there is no room for the whole screen; `None` to draw the numbers of the
-    /// Overview.
-    pub few: Option<Body>,
-}
-
-/// The minimum width and height for a few lines of a screen's own content.
-const FEW_MIN: (u16, u16) = (30, 8);
-/// The minimum height of a screen on which the status line may have two rows.
-const ROOM_FOR_WORDS: u16 = 10;
-
-/// Draws a screen with header, status line and footer.
-pub fn in_frame(paint: &mut Paint, plan: &ScreenPlan, model: &Model, drawing: &DrawFunctions) {
-    let area = plan.area;
-    let is_enough = area.width >= FEW_MIN.0 && area.height >= FEW_MIN.1;
-    let reading = model.shown();
-    let scene = Scene { model, reading: &reading, plan };
-    match (plan.tier, drawing.few.filter(|_| is_enough)) {
-        (Tier::Line, _) => readout::line(paint, plan.header, model),
-        (Tier::Numbers, None) => readout::numbers(paint, plan, model),
-        (Tier::Numbers, Some(few)) => {
-            header::draw(paint, row(area, 0), model, &reading);
-            let words = if area.height >= ROOM_FOR_WORDS { 2 } else { 1 };
-            let said = status::wrap(paint, Rect { y: area.y + 1, height: words, ..area }, model);
-            few(paint, Rect { y: area.y + 1 + said, height: area.height - 2 - said, ..area }, &scene);
-            header::footer(paint, row(area, area.height - 1), model);
-        }
-        (Tier::Compact | Tier::Panel, _) => {
-            header::draw(paint, plan.header, model, &reading);
-            status::draw(paint, plan.status, model);
-            (drawing.body)(paint, plan.body, &scene);
-            header::footer(paint, plan.footer, model);
-        }
+/// Draws the present screen with header, status line and footer. If there is no room for the screen, a single line
+/// with the most important figures replaces the header and the screen.
+fn in_frame(paint: &mut Paint, plan: &ScreenPlan, model: &Model) {
+    let has_room = match plan.tier {
+        Tier::Panel | Tier::Compact => true,
+        Tier::List => matches!(model.screen, Screen::Segments | Screen::Log | Screen::Nodes),
+        Tier::Line => false,
+    };
+    if has_room {
+        let reading = model.shown();
+        header::draw(paint, plan.header, model, &reading);
+        drawing(model.screen)(paint, plan.body, &Scene { model, reading: &reading, plan });
+    } else {
+        let (w, h) = layout::COMPACT_MIN;
+        readout::line(paint, plan.header, model);
+        paint.text(row(plan.body, 1), &format!(" charts need {w}x{h}"), Ink::Faint);
+    }
+    if plan.tier != Tier::Line {
+        status::draw(paint, plan.status, model);
+        header::footer(paint, plan.footer, model);
     }
 }
 

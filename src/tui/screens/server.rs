@@ -150,35 +150,6 @@ fn section(paint: &mut Paint, rest: &mut Rect, title: &str, height: u16) -> Rect
     }
 }
 
-/// Draws the figures of the server, the last slow commands and one parameter in a few rows, for screens that are too
-/// small for tables.
-///
-/// ```text
-///  cpu 97 %  ops 110 k/s  memory 1.53 MiB
-///  clients 52  hits 91 %  keys 10 k
-///  ─ slow log ──────────────────────────
-///  00:27 14 ms KEYS *
-///  ▸ maxmemory 100 MiB ◂ ▸
-/// ```
-pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
-    let Some(moment) = reading.status() else {
-        paint.text(row(area, 0), " no reply from the server yet", Ink::Faint);
-        return;
-    };
-    let status = &moment.body;
-    let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    // The last row shows the parameter, and the rows above it slow commands.
-    let figures = Rect { height: area.height.saturating_sub(3), ..inside };
-    let used = server_figures::few(paint, figures, status);
-    let rest = Rect { y: area.y + used, height: area.height.saturating_sub(used + 1), ..inside };
-    if rest.height > 0 {
-        paint.rule(Rect { y: rest.y, ..row(area, 0) }, "slow log");
-        let below = Rect { y: rest.y + 1, height: rest.height - 1, ..rest };
-        slow_log(paint, below, reading);
-    }
-    config_line(paint, row(inside, area.height.saturating_sub(1)), model, status);
-}
-
 /// Draws the entries of the slow log, the newest first.
 pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut entries = reading.events().rev().filter(|event| event.what.name() == "slowlog").peekable();
@@ -290,27 +261,6 @@ fn memcached_settings(paint: &mut Paint, area: Rect, status: &Status) {
         };
         paint.text(from_column(line, line.x + CONFIG_NAME), &value, Ink::Text);
     }
-}
-
-/// Draws the selected parameter in one line. If the parameter can be changed, signs for a lower and a higher value
-/// follow.
-pub fn config_line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
-    if !status.dialect().has_config() {
-        return;
-    }
-    let glyphs = paint.glyphs();
-    let selected = model.config.selected();
-    let value = value(status, selected.name);
-    if !can_turn(model) {
-        paint.parts(area, &[(selected.name, Ink::Faint), (" ", Ink::Text), (&value, Ink::Text)]);
-        return;
-    }
-    let name = format!("{} {} ", glyphs.pointer, selected.name);
-    let rest = from_column(area, paint.text(area, &name, Ink::Selected));
-    match model.entry(Purpose::Parameter) {
-        Some(entry) => input(paint, rest, entry),
-        None => paint.text(rest, &format!("{value} {} {}", glyphs.less, glyphs.more), Ink::Selected),
-    };
 }
 
 fn can_turn(model: &Model) -> bool {

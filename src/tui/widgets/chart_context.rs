@@ -224,14 +224,6 @@ impl<'a> ChartContext<'a> {
         }
     }
 
-    /// Draws the cursor over the first row of `area`.
-    pub fn cursor_mark(&self, paint: &mut Paint, area: Rect) {
-        let plot = self.plot(area);
-        if let Some(column) = self.cursor().filter(|column| *column < plot.width) {
-            paint.dot(plot.x + column, plot.y, paint.glyphs().cursor_line, Ink::Selected);
-        }
-    }
-
     /// Returns the plot's columns in `area`.
     pub fn plot(&self, area: Rect) -> Rect {
         let x = area.x + self.columns.gutter.min(area.width);

@@ -50,21 +50,6 @@ pub fn decade(ns: u64) -> String {
     trimmed(&units::latency(ns))
 }
 
-/// Returns a latency with two significant digits, for the end of a range: `1.1 ms`.
-pub fn about(ns: f64) -> String {
-    trimmed(&units::latency(two_digits(ns) as u64))
-}
-
-/// Returns a count with two significant digits, for the end of a range: `81 k`.
-pub fn about_count(n: f64) -> String {
-    trimmed(&units::count(two_digits(n)))
-}
-
-fn two_digits(value: f64) -> f64 {
-    let power = 10_f64.powf(value.abs().max(1.0).log10().floor() - 1.0);
-    (value / power).round() * power
-}
-
 /// Returns a number without trailing zeros: `1.10 ms` becomes `1.1 ms`.
 pub fn trimmed(text: &str) -> String {
     match text.split_once(' ') {

@@ -12,18 +12,6 @@ use crate::{
 /// The name of a figure, its value as text, and its ink, which shows whether the figure needs attention.
 struct ServerFigure(&'static str, String, Ink);
 
-/// The gauges for a small screen, the most important first. Gauges that indicate a problem are shown only if they are
-/// not zero.
-const FEW: [Gauge; 8] = [
-    Gauge::Cpu,
-    Gauge::OpsPerS,
-    Gauge::UsedMemory,
-    Gauge::Clients,
-    Gauge::BlockedClients,
-    Gauge::EvictedKeys,
-    Gauge::HitRate,
-    Gauge::Keys,
-];
 /// The figures of a single line, the most important first.
 const IN_A_LINE: [Gauge; 10] = [
     Gauge::OpsPerS,
@@ -64,16 +52,6 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
             y += 1;
         }
     }
-}
-
-/// Draws the most important figures of all groups in as few rows as possible. Returns the number of rows.
-pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
-    let figures: Vec<_> = FEW
-        .into_iter()
-        .filter(is_shown(status))
-        .filter_map(|gauge| outside_its_group(status, gauge))
-        .collect();
-    Flowing { lines: flow(&figures, area.width), figures }.draw(paint, area)
 }
 
 /// The figures of I/O threads, which most servers do not use.

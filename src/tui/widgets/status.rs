@@ -12,7 +12,7 @@ use crate::{
         Event, PrefillProgress, Timeline,
         timeline::{Level, SegmentTotal},
     },
-    tui::{Ink, Paint, row, wrapped},
+    tui::{Ink, Paint},
     units,
 };
 
@@ -20,22 +20,6 @@ use crate::{
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let (text, ink) = sentence(model, area.width.saturating_sub(1).into());
     paint.text(area, &format!(" {text}"), ink);
-}
-
-/// Draws the status sentence in as many rows of `area` as needed, or in one row if the sentence only describes the
-/// load. Returns the number of rows.
-pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
-    let width = usize::from(area.width.saturating_sub(2));
-    let (text, ink) = sentence(model, width);
-    let most = if ink == Ink::Text { 1 } else { usize::from(area.height.max(1)) };
-    let mut lines = wrapped(&text, width);
-    // The rest of the text goes into the last row, which is then cut with a sign.
-    let rest = lines.split_off(lines.len().min(most) - 1).join(" ");
-    lines.push(rest);
-    for (n, line) in lines.iter().enumerate() {
-        paint.text(row(area, n as u16), &format!(" {line}"), ink);
-    }
-    lines.len() as u16
 }
 
 /// Returns the status sentence. It describes one of these: the effect of the last key, an outage, the end of

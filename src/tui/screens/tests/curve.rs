@@ -130,7 +130,7 @@ fn the_recall_of_searches_has_a_chart_and_a_column() {
 #[test]
 fn without_two_values_a_text_explains_how_to_get_a_curve() {
     for model in [turned([]), turned([on(50)])] {
-        for (width, height) in [(120, 36), (80, 24), (40, 12)] {
+        for (width, height) in [(120, 36), (80, 24), (46, 14)] {
             let shown = text(&model, width, height);
             assert!(shown.contains("no knob has two values") && shown.contains(":sweep"), "{shown}");
         }

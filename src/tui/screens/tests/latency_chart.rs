@@ -89,23 +89,6 @@ fn a_doubling_of_the_clients_is_clearly_visible_even_with_a_stall() {
 }
 
 #[test]
-fn on_a_small_screen_a_sparkline_with_its_own_range_shows_the_doubling() {
-    for (_, palette, glyphs) in THEMES {
-        let theme = Theme::new(palette, glyphs);
-        let model = on(session(true, None), 40, 12);
-        let screen = lines(&drawn(&model, theme, 40, 12));
-        let p50 = screen.iter().find(|line| line.starts_with(" p50 1.10 ")).unwrap();
-        let bars = p50.chars().skip(13).take_while(|c| *c != ' ');
-        let heights: Vec<_> =
-            bars.filter_map(|c| theme.glyphs().bars.iter().position(|bar| *bar == c)).collect();
-        assert!(heights.len() > 10 && heights.is_sorted(), "{screen:#?}");
-        let runs: Vec<_> = heights.chunk_by(|a, b| a == b).map(|run| run[0]).collect();
-        assert!(runs.len() >= 3 && runs.windows(2).all(|pair| pair[1] > pair[0] + 1), "{p50}");
-        assert!(p50.contains("290") && p50.ends_with("1.1 ms"), "the range beside it: {p50}");
-    }
-}
-
-#[test]
 fn a_value_above_the_axis_has_a_mark_in_the_top_row_and_its_text() {
     for (_, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);
