@@ -125,7 +125,7 @@ fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&CurveBounds>) -> Value
 pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
 
 /// The width of `100 µs` and of the axis line.
-pub const GUTTER: u16 = 8;
+const GUTTER: u16 = 8;
 
 /// Draws the charts and the horizontal axis.
 pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
@@ -195,7 +195,7 @@ fn throughput(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
 }
 
 /// Draws the vertical axis left of `plot`; `label` formats its values.
-pub fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f64) -> String) {
+fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f64) -> String) {
     let chart = Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot };
     value_axis::draw(paint, chart, plot.x - 1, axis, label);
 }
@@ -204,20 +204,20 @@ pub fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f6
 const FAR: u16 = 12;
 
 /// A figure to draw at the points of a curve, with its axis, ink and marks.
-pub struct CurveTrace<'a> {
+struct CurveTrace<'a> {
     /// The vertical axis of the quantity.
-    pub axis: &'a ValueAxis,
+    axis: &'a ValueAxis,
     /// Returns the value of the figure at a point, if known.
-    pub value: &'a dyn Fn(&CurvePoint) -> Option<f64>,
+    value: &'a dyn Fn(&CurvePoint) -> Option<f64>,
     /// The ink of the lines between points.
-    pub ink: Ink,
+    ink: Ink,
     /// Returns the mark and the ink of a point.
-    pub mark: &'a dyn Fn(&CurvePoint) -> (char, Ink),
+    mark: &'a dyn Fn(&CurvePoint) -> (char, Ink),
 }
 
 impl CurveTrace<'_> {
     /// Draws the lines, and the points above the lines.
-    pub fn draw(&self, paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
+    fn draw(&self, paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
         let dots = Dots::of(paint, plot);
         for line in over.curve.lines() {
             line.points.windows(2).for_each(|pair| self.join(paint, over, dots, [pair[0], pair[1]]));
@@ -270,7 +270,7 @@ impl CurveTrace<'_> {
     }
 
     /// Draws one point.
-    pub fn dot(&self, paint: &mut Paint, over: &AnnotatedCurve, dots: Dots, point: &CurvePoint) {
+    fn dot(&self, paint: &mut Paint, over: &AnnotatedCurve, dots: Dots, point: &CurvePoint) {
         let Some((x, up)) = self.place(over, dots, point) else { return };
         let ((x, y), (mark, ink)) = (dots.cell(x, up), (self.mark)(point));
         paint.dot(x, y, mark, ink);
@@ -278,7 +278,7 @@ impl CurveTrace<'_> {
 }
 
 /// Draws the fit of the universal scalability law as a dashed line behind the measurements, if there is one.
-pub fn law(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve, axis: &ValueAxis) {
+fn law(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve, axis: &ValueAxis) {
     let Some(law) = over.law else { return };
     let dots = Dots::of(paint, plot);
     let mark = paint.glyphs().target_line;
@@ -334,7 +334,7 @@ fn lines(over: &AnnotatedCurve) -> Vec<(f64, &'static str, Ink)> {
         .collect()
 }
 
-pub fn marks(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
+fn marks(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
     let dots = Dots::of(paint, plot);
     let glyph = paint.glyphs().event_line;
     for (value, _, ink) in lines(over) {
@@ -345,7 +345,7 @@ pub fn marks(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
 
 /// Draws the names of the vertical lines, each in its own row. The name of the lower bound is left of its line, and
 /// the other names are right of their lines.
-pub fn labels(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
+fn labels(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
     let dots = Dots::of(paint, plot);
     for (value, name, ink) in lines(over) {
         let (x, _) = dots.cell(column(over, value, dots), 0);
@@ -365,7 +365,7 @@ const LABEL: u16 = 6;
 
 /// Draws the horizontal axis with a mark and a label for each round value, and the name of the knob at the left if
 /// there is room.
-pub fn x_labels(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
+fn x_labels(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     let glyphs = paint.glyphs();
     let (line, words) = (row(area, 0), row(area, 1));
     (area.x..area.right()).for_each(|x| paint.dot(x, line.y, glyphs.horizontal, Ink::Faint));

@@ -157,46 +157,6 @@ fn each_verdict_is_shown_in_words_with_its_evidence() {
 }
 
 #[test]
-fn the_sort_column_is_shown_as_a_curve_below_the_segments() {
-    let mut model = with_baseline(of_all());
-    // The rows of the curve are from its rule to the details.
-    let curve = |model: &Model, rule: &str| {
-        let screen = lines(&drawn(model, Theme::new(Colours::Mono, GlyphSet::Ascii), 120, 36)).join("\n");
-        let rows: Vec<_> = screen.lines().map(str::to_owned).collect();
-        let at = rows.iter().position(|line| line.starts_with(&format!("- {rule} ")));
-        let at = at.unwrap_or_else(|| panic!("no {rule} in\n{screen}"));
-        let details = rows.iter().rposition(|line| line.starts_with("- segment ")).unwrap();
-        rows[at..details].to_vec()
-    };
-    // The segment's number is not a result, so the curve shows the throughput.
-    let throughput = curve(&model, "ops/s over clients");
-    assert!(throughput.iter().any(|line| line.contains(" k+")), "{throughput:?}");
-    let sort_by = |model: &mut Model, heading: &str| {
-        while model.segment_table.sorted_by().heading != heading {
-            press(model, KeyCode::Right);
-        }
-    };
-    sort_by(&mut model, "p99");
-    let p99 = curve(&model, "p99 over clients");
-    assert!(p99.iter().any(|line| line.contains(" ms+")) && p99.len() >= 8, "{p99:?}");
-    // The pointer marks the point of the selected segment, and follows the selection.
-    let column = |model: &Model| curve(model, "p99 over clients").iter().find_map(|line| line.find('>'));
-    press(&mut model, KeyCode::Home);
-    let first = column(&model);
-    let mut columns = vec![first];
-    for _ in 1..model.segment_rows().len() {
-        press(&mut model, KeyCode::Down);
-        columns.push(column(&model));
-    }
-    columns.retain(Option::is_some);
-    columns.dedup();
-    assert!(columns.len() > 1, "{columns:?}");
-    sort_by(&mut model, "srv cpu");
-    assert!(curve(&model, "srv cpu over clients").iter().any(|line| line.contains(" %+")));
-    assert!(!text(&model, 80, 20).contains(" over clients"), "no room");
-}
-
-#[test]
 fn the_baseline_is_shown_in_the_charts() {
     let mut model = with_baseline(of_all());
     press(&mut model, KeyCode::Char('1'));
