@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use redyno::{
-    app::COLUMNS,
+    app::SEGMENT_COLUMNS,
     export::{Format, Rows},
     gauge::GAUGES,
     session::{Record, figures::FIGURES},
@@ -99,7 +99,8 @@ fn every_figure_of_the_screens_tables_is_in_the_json_and_in_csv_under_the_same_n
     let whole: Value = serde_json::from_str(&exported(&recording, &["--format", "json"])).unwrap();
     let fields = |part: &Value| part.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     // Any table of figures is of constants of this table; that of segments says which it shows.
-    let mut of_load: Vec<_> = FIGURES.iter().chain(&COLUMNS).map(|figure| figure.name.to_owned()).collect();
+    let mut of_load: Vec<_> =
+        FIGURES.iter().chain(&SEGMENT_COLUMNS).map(|figure| figure.name.to_owned()).collect();
     for of in ["service_", "response_"] {
         of_load.extend(PERCENTILES.iter().map(|percentile| exported_name(of, percentile.name)));
         of_load.extend(["min_us", "mean_us", "max_us"].map(|figure| format!("{of}{figure}")));

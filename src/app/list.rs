@@ -1,5 +1,4 @@
-//! Moves the selection through the rows of a list on the screen. At each end, the selection stops or
-//! continues at the opposite end.
+//! Lists and tables on the screen: the selection moves through their rows, and a table is sorted by any column.
 
 use std::cmp::Ordering;
 
@@ -17,9 +16,38 @@ pub(super) fn turned(at: usize, towards: Direction, len: usize) -> usize {
     (at + if towards == Direction::Up { 1 } else { len - 1 }) % len
 }
 
+/// How a table is sorted by one of its columns `C`, and which row is selected, by its number `N`.
+#[derive(Debug, Clone)]
+pub struct SortedTable<C, N> {
+    /// The column that the table is sorted by.
+    pub sorted_by: C,
+    /// Whether the highest value is in the first row.
+    pub is_descending: bool,
+    pub(super) selected: Option<N>,
+}
+
+impl<C: Copy + PartialEq, N> SortedTable<C, N> {
+    /// Sorts by the next of `columns` to the left or right. The first column follows the last.
+    pub(super) fn sort_by_next(&mut self, towards: Direction, columns: &[C]) {
+        let at = columns.iter().position(|column| *column == self.sorted_by).unwrap_or(0);
+        self.sorted_by = columns[turned(at, towards, columns.len())];
+    }
+
+    pub(super) fn reverse(&mut self) {
+        self.is_descending = !self.is_descending;
+    }
+
+    /// Sorts the rows, whose `value` is the value in a column. Rows without a value are last in both directions; rows
+    /// with equal values keep their order.
+    pub(super) fn sort<R>(&self, rows: &mut [R], value: impl Fn(&R, C) -> Option<f64>) {
+        let value = |row: &R| value(row, self.sorted_by);
+        rows.sort_by(|a, b| order(value(a), value(b), self.is_descending));
+    }
+}
+
 /// Returns the order of two rows with these values in a sorted column. A row without a value is last in both
 /// directions.
-pub(super) fn order(a: Option<f64>, b: Option<f64>, is_descending: bool) -> Ordering {
+fn order(a: Option<f64>, b: Option<f64>, is_descending: bool) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) if is_descending => b.total_cmp(&a),
         (Some(a), Some(b)) => a.total_cmp(&b),

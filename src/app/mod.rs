@@ -51,18 +51,20 @@ pub use self::curve_view::CurveBounds;
 pub use self::keys::{
     Action, Binding, Context, JumpTarget, Key, KeyCode, KeyPattern, Pane, Screen, action, bindings, footer,
 };
+pub use self::list::SortedTable;
 pub use self::mode::{InputMode, Purpose, TextEntry, Typing, UserQuestion};
 pub use self::model::{CommandPrefix, LoadState, Model, SessionPhase, StatusMessage, Tone, Tour};
 pub use self::moment::{Lookback, View, Zoom};
-pub use self::node_table::{NODE_COLUMNS, NODE_GAUGES, NodeColumn, NodeRow, NodeTable};
+pub use self::node_table::{NODE_COLUMNS, NODE_GAUGES, NodeColumn, NodeRow};
 pub use self::occurrence::{Occurrence, OccurrenceKind, turned};
 pub use self::outgoing::{FileDestination, FileForm, FileRequest, Picture, WrittenFile};
 pub use self::palette::{Offer, PaletteCommand};
 pub use self::panel::{ConfigPanel, Panel, ParameterChange};
 pub use self::playback::Playback;
+pub use self::segment_table::SEGMENT_COLUMNS;
 pub use self::source::{Effect, Source};
 pub use self::subject::Subject;
-pub use self::tables::{COLUMNS, LogKind, LogLine, LogView, SegmentTable};
+pub use self::tables::{LogKind, LogLine, LogView};
 pub use self::track::{Reachability, Track};
 pub use self::update::{Gesture, Mouse, Msg, Spot, update};
 pub use crate::{

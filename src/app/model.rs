@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Charts, ConfigPanel, Effect, InputMode, LogView, Lookback, NodeTable, Order, Pane, Panel, Playback,
-    Purpose, Reachability, RecordingState, Screen, SegmentTable, TextEntry, Track, Typing, UserQuestion,
-    View, Zoom,
+    Charts, ConfigPanel, Effect, InputMode, LogView, Lookback, NodeColumn, Order, Pane, Panel, Playback,
+    Purpose, Reachability, RecordingState, Screen, SortedTable, TextEntry, Track, Typing, UserQuestion, View,
+    Zoom,
 };
 use crate::{
     diagnose::{FindingsByNode, NodeState},
     experiment::{Dimension, Experiment},
     knobs::Knobs,
     server::KeyReport,
-    session::{Coalesce, Timeline, TimelineOptions},
+    session::{Coalesce, Timeline, TimelineOptions, figures::Figure},
 };
 
 /// The present state of the load, or the state of a pending change.
@@ -138,10 +138,12 @@ pub struct Model {
     pub period: Lookback,
     /// The position of the first visible operation in its list.
     pub first_operation: usize,
-    /// The table of the segments.
-    pub segment_table: SegmentTable,
-    /// The table of the nodes.
-    pub node_table: NodeTable,
+    /// The table of the segments. If no row is selected, the segment shown is.
+    pub segment_table: SortedTable<Figure, u32>,
+    /// The number of the baseline segment, with which all other segments are compared.
+    pub pinned: Option<u32>,
+    /// The table of the nodes. If no row is selected, the node that the screens show is.
+    pub node_table: SortedTable<NodeColumn, usize>,
     /// The log.
     pub log_view: LogView,
     /// The dimension of the curve. `None` until the user selects a dimension; before that, the curve has the dimension

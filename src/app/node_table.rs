@@ -1,9 +1,6 @@
-//! The table of the nodes: its columns, its sort order, and the selected row.
+//! The table of the nodes: its rows and its columns.
 
-use super::{
-    Direction,
-    list::{order, turned},
-};
+use super::{Direction, Model, SortedTable};
 use crate::{
     diagnose::Finding,
     gauge::Gauge,
@@ -14,7 +11,7 @@ use crate::{
 
 /// The gauges in the row of a node.
 pub const NODE_GAUGES: [Gauge; 6] =
-    [Gauge::Cpu, Gauge::UsedMemory, Gauge::Clients, Gauge::ReplicaLag, Gauge::MeasuredLag, Gauge::LastAck];
+    [Gauge::Cpu, Gauge::UsedMemory, Gauge::Clients, Gauge::ReplicaLag, Gauge::LastAck, Gauge::MeasuredLag];
 
 /// A row of the Nodes screen: the figures of one node at the moment shown.
 #[derive(Debug, Clone)]
@@ -60,8 +57,8 @@ pub struct NodeRow<'a> {
     pub findings: Vec<Finding>,
 }
 
-/// A column of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A column of the table. Columns are ordered from left to right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NodeColumn {
     /// The address. Sorting by this column sorts by the number of the node.
     Node,
@@ -86,68 +83,43 @@ pub enum NodeColumn {
 
 use NodeColumn::{Event, Gauge as Of, Load, Node, Ops, Ping, Role, Share, Slots};
 
-/// The columns from left to right.
-pub const NODE_COLUMNS: [NodeColumn; 16] = [
-    Node,
-    Role,
-    Slots,
-    Share,
-    Ops,
-    Load(Level::P50),
+/// The columns after the address, the most important column first.
+pub const NODE_COLUMNS: [NodeColumn; 15] = [
     Load(Level::P99),
-    Ping(Level::P50),
     Ping(Level::P99),
-    Of(0),
-    Of(1),
-    Of(2),
-    Of(3),
+    Ops,
+    // The measured replica lag has values only if the user has enabled it.
     Of(5),
+    Share,
+    Of(0),
+    Role,
+    Load(Level::P50),
+    Slots,
+    Ping(Level::P50),
+    Of(1),
+    Of(3),
     Of(4),
+    Of(2),
     Event,
 ];
 
-/// The state of the table of the nodes.
-#[derive(Debug, Clone, Default)]
-pub struct NodeTable {
-    sorted_by: usize,
-    /// Whether the order is reversed: the lowest value first, or in the column of the nodes the highest number first.
-    is_reversed: bool,
-    /// The number of the selected node; `None` for the node that the screens show.
-    pub(super) selected: Option<usize>,
+impl Default for SortedTable<NodeColumn, usize> {
+    fn default() -> Self {
+        Self { sorted_by: Node, is_descending: false, selected: None }
+    }
 }
 
-impl NodeTable {
-    /// Returns the column that the table is sorted by.
-    pub fn sorted_by(&self) -> NodeColumn {
-        NODE_COLUMNS[self.sorted_by]
-    }
-
-    /// Returns whether the highest value is in the first row.
-    pub fn is_descending(&self) -> bool {
-        (self.sorted_by() != Node) != self.is_reversed
-    }
-
-    /// Sorts by the next column to the left or right that has a value in at least one row. The first column follows
-    /// the last.
-    pub(super) fn sort_by_next(&mut self, direction: Direction, rows: &[NodeRow]) {
-        for _ in 0..NODE_COLUMNS.len() {
-            self.sorted_by = turned(self.sorted_by, direction, NODE_COLUMNS.len());
-            if rows.iter().any(|row| row.value(self.sorted_by()).is_some()) {
-                break;
-            }
-        }
-        self.is_reversed = false;
-    }
-
-    pub(super) fn reverse(&mut self) {
-        self.is_reversed = !self.is_reversed;
-    }
-
-    /// Sorts the rows. Rows without a value are last in both directions; rows with equal values are in the order of
-    /// their numbers.
-    pub(super) fn sort(&self, rows: &mut [NodeRow]) {
-        let column = self.sorted_by();
-        rows.sort_by(|a, b| order(a.value(column), b.value(column), self.is_descending()));
+impl Model {
+    /// Sorts the table by the next column to the left or right that has a value in at least one row, the highest value
+    /// first. The nodes themselves are listed in the order of their numbers.
+    pub(super) fn sort_nodes(&mut self, direction: Direction) {
+        let rows = self.node_rows();
+        let mut columns = NODE_COLUMNS.to_vec();
+        columns.retain(|column| rows.iter().any(|row| row.value(*column).is_some()));
+        columns.push(NodeColumn::Node);
+        columns.sort();
+        self.node_table.sort_by_next(direction, &columns);
+        self.node_table.is_descending = self.node_table.sorted_by != NodeColumn::Node;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Direction, Model, NODE_GAUGES, NodeRow, Reachability, Screen, Tone, Track, list::moved};
+use super::{Model, NODE_GAUGES, NodeRow, Reachability, Screen, Tone, Track, list::moved};
 use crate::{
     events::EventKind,
     gauge::Gauge,
@@ -89,7 +89,7 @@ impl Model {
         };
         let first = self.tracks[0].reading(self.figures_view()).events().rev().find_map(took_over);
         rows.retain(|row| row.number == 0 || first.as_deref() != Some(row.address));
-        self.node_table.sort(&mut rows);
+        self.node_table.sort(&mut rows, NodeRow::value);
         rows
     }
 
@@ -191,13 +191,6 @@ impl Model {
         let numbers: Vec<_> = self.node_rows().iter().map(|row| row.number).collect();
         let at = numbers.iter().position(|number| *number == selected).unwrap_or(0);
         self.node_table.selected = numbers.get(moved(at, rows, numbers.len())).copied();
-    }
-
-    /// Sorts the table by the next column to the left or right.
-    pub(super) fn sort_nodes(&mut self, direction: Direction) {
-        let mut table = self.node_table.clone();
-        table.sort_by_next(direction, &self.node_rows());
-        self.node_table = table;
     }
 
     /// Shows the selected node on all screens.
@@ -388,7 +381,7 @@ mod tests {
         press(&mut model, KeyCode::Char('7'));
         press(&mut model, KeyCode::Down);
         assert_eq!((numbers(&model), model.selected_node()), (vec![0, 1, 2], 1));
-        while model.node_table.sorted_by() != NodeColumn::Ops {
+        while model.node_table.sorted_by != NodeColumn::Ops {
             press(&mut model, KeyCode::Right);
         }
         assert_eq!((numbers(&model), model.selected_node()), (vec![1, 2, 0], 1));

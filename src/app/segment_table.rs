@@ -1,13 +1,46 @@
-//! The table of the segments: its sort order, the selected row, and the baseline.
+//! The table of the segments: its columns, its sort order, the selected row, and the baseline.
 
-use super::{Direction, Model, Tone, jump::inside_s, list::moved};
-use crate::session::timeline::SegmentTotal;
+use super::{Direction, Model, SortedTable, Tone, jump::inside_s, list::moved};
+use crate::session::{
+    figures::{self, FIGURES, Figure, OF_RECEIVERS, Row},
+    timeline::SegmentTotal,
+};
+
+/// The columns of figures, the most important first. The columns of the table are these, the number of the segment,
+/// and the figures of the receivers.
+pub const SEGMENT_COLUMNS: [Figure; 17] = [
+    figures::OPS_PER_S,
+    figures::SERVICE_P99,
+    figures::SERVICE_P50,
+    figures::RESPONSE_P99,
+    figures::RESPONSE_P50,
+    figures::ERRORS,
+    figures::SERVICE_P999,
+    figures::RESPONSE_P999,
+    figures::SERVICE_MAX,
+    figures::LENGTH,
+    figures::RATE,
+    figures::SHAPE,
+    figures::SERVER_CPU,
+    figures::SEND_LAG,
+    figures::START,
+    figures::SHED,
+    figures::SERVICE_P90,
+];
+
+impl Default for SortedTable<Figure, u32> {
+    /// Sorts the newest segment first.
+    fn default() -> Self {
+        Self { sorted_by: figures::SEGMENT, is_descending: true, selected: None }
+    }
+}
 
 impl Model {
     /// Returns all segments in the order of the table.
     pub fn segment_rows(&self) -> Vec<&SegmentTotal> {
         let mut rows: Vec<_> = self.segments().iter().collect();
-        self.segment_table.sort(&mut rows, self.known_s());
+        let now_s = self.known_s();
+        self.segment_table.sort(&mut rows, |segment, figure| figure.value(&Row::of_segment(segment, now_s)));
         rows
     }
 
@@ -22,13 +55,19 @@ impl Model {
     /// Returns the baseline segment; `None` if the user has pinned no segment as the baseline, or the pinned
     /// segment is no longer listed.
     pub fn baseline(&self) -> Option<&SegmentTotal> {
-        self.segment_table.baseline.and_then(|number| self.segments().numbered(number))
+        self.pinned.and_then(|number| self.segments().numbered(number))
     }
 
-    /// Sorts by the next column to the left or right.
+    /// Sorts by the next column to the left or right that has a value in at least one row.
     pub(super) fn sort_segments(&mut self, direction: Direction) {
-        let has_receivers = self.segments().iter().any(|segment| !segment.total.arrivals.is_empty());
-        self.segment_table.sort_by_next(direction, has_receivers);
+        let (rows, now_s) = (self.segment_rows(), self.known_s());
+        let is_column = |figure: &Figure| {
+            let is_listed = SEGMENT_COLUMNS.contains(figure) || OF_RECEIVERS.contains(figure);
+            let is_known = |row: &&SegmentTotal| figure.value(&Row::of_segment(row, now_s)).is_some();
+            *figure == figures::SEGMENT || is_listed && rows.iter().any(is_known)
+        };
+        let columns: Vec<_> = FIGURES.iter().copied().filter(is_column).collect();
+        self.segment_table.sort_by_next(direction, &columns);
     }
 
     /// Moves the selection by this many rows, at most to the first or last row.
@@ -43,13 +82,12 @@ impl Model {
     /// Pins the selected segment as the baseline, or unpins the segment.
     pub(super) fn pin_baseline(&mut self) {
         let selected = self.selected_segment();
-        let table = &mut self.segment_table;
-        if selected.is_some() && table.baseline == selected {
-            table.baseline = None;
+        if selected.is_some() && self.pinned == selected {
+            self.pinned = None;
             self.show_message(Tone::Info, "the baseline is unpinned");
             return;
         }
-        table.baseline = selected;
+        self.pinned = selected;
         let text = selected.map_or_else(
             || "there is no segment yet".to_owned(),
             |number| format!("segment {number} is the baseline; b again unpins it"),
@@ -76,7 +114,6 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::SegmentTable,
         knobs::Knobs,
         session::{Interval, Record, Segment, TimelineOptions, figures},
     };
@@ -105,23 +142,23 @@ mod tests {
     fn rows_are_sorted_by_any_column_and_rows_without_a_value_are_last() {
         let mut model = model();
         assert_eq!(numbers(&model), [4, 3, 2, 1]);
-        while model.segment_table.sorted_by() != figures::OPS_PER_S {
-            model.segment_table.sort_by_next(Direction::Up, false);
+        while model.segment_table.sorted_by != figures::OPS_PER_S {
+            model.sort_segments(Direction::Up);
         }
         assert_eq!(numbers(&model), [3, 4, 2, 1]);
         model.segment_table.reverse();
         assert_eq!(numbers(&model), [2, 4, 3, 1]);
-        let mut table = SegmentTable::default();
-        table.sort_by_next(Direction::Down, false);
-        assert_eq!(table.sorted_by(), figures::SERVER_CPU);
-        let columns = |has_receivers| {
-            let mut table = SegmentTable::default();
-            (1..).find(|_| {
-                table.sort_by_next(Direction::Up, has_receivers);
-                table.sorted_by() == figures::SEGMENT
-            })
-        };
-        assert_eq!((columns(false), columns(true)), (Some(18), Some(25)));
+        let columns = std::iter::from_fn(|| {
+            model.sort_segments(Direction::Up);
+            Some(model.segment_table.sorted_by.heading).filter(|heading| *heading != "no")
+        });
+        // No segment has enough replies for a percentile, a rate, or receivers.
+        assert_eq!(columns.collect::<Vec<_>>(), ["errors"]);
+        model.sort_segments(Direction::Up);
+        assert_eq!(model.segment_table.sorted_by, figures::START);
+        model.sort_segments(Direction::Down);
+        model.sort_segments(Direction::Down);
+        assert_eq!(model.segment_table.sorted_by, figures::ERRORS);
     }
 
     #[test]
@@ -147,6 +184,6 @@ mod tests {
         model.go_to_segment();
         assert_eq!(model.cursor_s(), Some(11.0));
         model.pin_baseline();
-        assert_eq!(model.segment_table.baseline, None);
+        assert_eq!(model.pinned, None);
     }
 }

@@ -59,25 +59,17 @@ enum NodeTableKey {
     OverTime,
 }
 
-/// The columns after the address with their widths, the most important column first.
-const NEEDED: [(NodeColumn, u16); 15] = [
-    (NodeColumn::Load(Level::P99), 10),
-    (NodeColumn::Ping(Level::P99), 10),
-    (NodeColumn::Ops, 8),
-    // The measured replica lag has values only if the user has enabled it.
-    (NodeColumn::Gauge(4), 9),
-    (NodeColumn::Share, 7),
-    (NodeColumn::Gauge(0), 7),
-    (NodeColumn::Role, 9),
-    (NodeColumn::Load(Level::P50), 10),
-    (NodeColumn::Slots, 7),
-    (NodeColumn::Ping(Level::P50), 10),
-    (NodeColumn::Gauge(1), 10),
-    (NodeColumn::Gauge(3), 10),
-    (NodeColumn::Gauge(5), 10),
-    (NodeColumn::Gauge(2), 9),
-    (NodeColumn::Event, 30),
-];
+/// Returns the width of a column, with a blank before it.
+fn width(column: NodeColumn) -> u16 {
+    match column {
+        NodeColumn::Share | NodeColumn::Slots | NodeColumn::Gauge(0) => 7,
+        NodeColumn::Ops => 8,
+        NodeColumn::Role | NodeColumn::Gauge(2 | 5) => 9,
+        NodeColumn::Load(_) | NodeColumn::Ping(_) | NodeColumn::Gauge(_) => 10,
+        NodeColumn::Event => 30,
+        NodeColumn::Node => ADDRESS,
+    }
+}
 
 /// Draws the Nodes screen, without header and footer.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
@@ -204,26 +196,27 @@ fn longest_pings(model: &Model, node: usize, columns: u16) -> Vec<Option<Option<
 fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> ScreenTable<NodeTableKey> {
     let longest = rows.iter().map(|row| addresses(row).chars().count()).max().unwrap_or(0) as u16;
     let address = (longest + 2).clamp(8, ADDRESS);
-    let sorted_by = model.node_table.sorted_by();
-    let has = |(column, _): &(NodeColumn, u16)| rows.iter().any(|row| row.value(*column).is_some());
-    let mut needed: Vec<_> = NEEDED.into_iter().filter(has).collect();
-    needed.sort_by_key(|(column, _)| *column != sorted_by);
+    let sorted_by = model.node_table.sorted_by;
+    let has = |column: &NodeColumn| rows.iter().any(|row| row.value(*column).is_some());
+    let mut needed: Vec<_> = NODE_COLUMNS.into_iter().filter(has).collect();
+    needed.sort_by_key(|column| *column != sorted_by);
     let room = area.width.saturating_sub(MARK + address);
     // On a wide screen, the PINGs over time are more important than the last columns.
     let least = if area.width >= WIDE { LANE } else { 0 };
-    let shown = fitting(room - least, needed.iter().map(|(_, width)| *width));
-    let mut shown = needed[..shown].to_vec();
-    shown.sort_by_key(|(column, _)| NODE_COLUMNS.iter().position(|known| known == column));
-    let used: u16 = shown.iter().map(|(_, width)| *width).sum();
+    let widths = || needed.iter().map(|column| width(*column));
+    let shown = fitting(room - least, widths());
+    let used: u16 = widths().take(shown).sum();
+    needed.truncate(shown);
+    needed.sort();
     let lane = (room - used >= LANE).then(|| TableColumn::rest(NodeTableKey::OverTime, 2));
     let first = [
         TableColumn::left(NodeTableKey::Mark, MARK, 1),
         TableColumn::left(NodeTableKey::Figure(NodeColumn::Node), address, 0),
     ];
-    let between = shown.iter().map(|(column, width)| match column {
-        NodeColumn::Role => TableColumn::left(NodeTableKey::Figure(*column), *width, 0),
-        NodeColumn::Event => TableColumn::left(NodeTableKey::Figure(*column), *width, 2),
-        _ => TableColumn::right(NodeTableKey::Figure(*column), *width),
+    let between = needed.into_iter().map(|column| match column {
+        NodeColumn::Role => TableColumn::left(NodeTableKey::Figure(column), width(column), 0),
+        NodeColumn::Event => TableColumn::left(NodeTableKey::Figure(column), width(column), 2),
+        _ => TableColumn::right(NodeTableKey::Figure(column), width(column)),
     });
     ScreenTable::new(area, first.into_iter().chain(between).chain(lane))
 }
@@ -237,8 +230,8 @@ fn heading(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, model: &Model, 
     let (sorted, ping) = (&model.node_table, model.timeline().words().ping);
     table.write(paint, 0, |key, width| match key {
         NodeTableKey::Mark => (String::new(), Ink::Faint),
-        NodeTableKey::Figure(column) if column == sorted.sorted_by() => {
-            let arrow = if sorted.is_descending() { '↓' } else { '↑' };
+        NodeTableKey::Figure(column) if column == sorted.sorted_by => {
+            let arrow = if sorted.is_descending { '↓' } else { '↑' };
             (format!("{}{arrow}", heading_of(column, ping)), Ink::Strong)
         }
         NodeTableKey::Figure(column) => (heading_of(column, ping), Ink::Faint),

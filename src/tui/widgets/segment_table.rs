@@ -26,11 +26,11 @@ use super::{
     table::{ScreenTable, TableColumn, around, fitting},
 };
 use crate::{
-    app::{COLUMNS, Model},
+    app::{Model, SEGMENT_COLUMNS},
     compare::Difference,
     print::segment_words,
     session::{
-        figures::{self, Figure, FigureUnit, Row},
+        figures::{self, FIGURES, Figure, FigureUnit, Row},
         timeline::SegmentTotal,
     },
     stats::Verdict,
@@ -44,27 +44,6 @@ const MARK: u16 = 2;
 const WHAT: u16 = 12;
 /// The width of `+650 % not clear` and two blanks before it.
 const DIFFERENCE: u16 = 18;
-
-/// The columns of figures, the most important first.
-const NEEDED: [Figure; 17] = [
-    figures::OPS_PER_S,
-    figures::SERVICE_P99,
-    figures::SERVICE_P50,
-    figures::RESPONSE_P99,
-    figures::RESPONSE_P50,
-    figures::ERRORS,
-    figures::SERVICE_P999,
-    figures::RESPONSE_P999,
-    figures::SERVICE_MAX,
-    figures::LENGTH,
-    figures::RATE,
-    figures::SHAPE,
-    figures::SERVER_CPU,
-    figures::SEND_LAG,
-    figures::START,
-    figures::SHED,
-    figures::SERVICE_P90,
-];
 
 /// Returns the width of a column, with a blank before it.
 fn width(figure: Figure) -> u16 {
@@ -113,7 +92,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
 /// Returns the table with the columns that fit. Columns get room in this order: the sort column, the two most
 /// important figures, the differences from the baseline, and the other figures.
 fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> ScreenTable<SegmentTableKey> {
-    let sorted_by = model.segment_table.sorted_by();
+    let sorted_by = model.segment_table.sorted_by;
     let now_s = model.known_s();
     let is_known = |figure: &Figure| rows.iter().any(|s| figure.value(&Row::of_segment(s, now_s)).is_some());
     let is_open = is_known(&figures::RATE) && rows.iter().any(|segment| !segment.start.is_part);
@@ -121,7 +100,7 @@ fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> ScreenTable<Segme
     let only_open = [figures::RATE, figures::SEND_LAG, figures::SHED];
     let only_open = [&response[..], &only_open[..]].concat();
     let has_room = |figure: &Figure| *figure != sorted_by && (is_open || !only_open.contains(figure));
-    let (first, others) = NEEDED.split_at(1);
+    let (first, others) = SEGMENT_COLUMNS.split_at(1);
     let of_receivers = figures::OF_RECEIVERS.into_iter().filter(is_known);
     let all = first.iter().copied().chain(of_receivers).chain(others.iter().copied());
     let mut needed: Vec<SegmentTableKey> = all.filter(has_room).map(SegmentTableKey::Figure).collect();
@@ -134,10 +113,10 @@ fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> ScreenTable<Segme
     let room = area.width.saturating_sub(MARK + width(figures::SEGMENT) + WHAT);
     let shown = fitting(room, needed.iter().map(|key| column(*key).1));
     needed.truncate(shown);
-    // From left to right, the figures are in the order of [`COLUMNS`], followed by the differences.
+    // From left to right, the figures are in the order of [`FIGURES`], followed by the differences.
     needed.sort_by_key(|key| match key {
-        SegmentTableKey::Figure(figure) => COLUMNS.iter().position(|known| known == figure),
-        _ => Some(COLUMNS.len()),
+        SegmentTableKey::Figure(figure) => FIGURES.iter().position(|known| known == figure),
+        _ => Some(FIGURES.len()),
     });
     let first = [SegmentTableKey::Mark, SegmentTableKey::Figure(figures::SEGMENT), SegmentTableKey::What];
     ScreenTable::new(area, first.into_iter().chain(needed).map(|key| column(key).0))
@@ -155,12 +134,12 @@ fn column(key: SegmentTableKey) -> (TableColumn<SegmentTableKey>, u16) {
 
 fn heading(paint: &mut Paint, table: &ScreenTable<SegmentTableKey>, model: &Model) {
     let sorted = &model.segment_table;
-    let baseline = model.segment_table.baseline.unwrap_or_default();
+    let baseline = model.pinned.unwrap_or_default();
     table.write(paint, 0, |key, _| match key {
         SegmentTableKey::Mark => (String::new(), Ink::Text),
         SegmentTableKey::What => ("what".to_owned(), Ink::Faint),
-        SegmentTableKey::Figure(figure) if figure == sorted.sorted_by() => {
-            let arrow = if sorted.descending { '↓' } else { '↑' };
+        SegmentTableKey::Figure(figure) if figure == sorted.sorted_by => {
+            let arrow = if sorted.is_descending { '↓' } else { '↑' };
             (format!("{}{arrow}", figure.heading), Ink::Strong)
         }
         SegmentTableKey::Figure(figure) => (figure.heading.to_owned(), Ink::Faint),
@@ -259,7 +238,7 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
     paint.rule(row(area, 0), &title);
     let inside = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
     paint.text(row(inside, 1), &segment.start.knobs.to_string(), Ink::Strong);
-    match (baseline, model.segment_table.baseline) {
+    match (baseline, model.pinned) {
         (Some(base), _) if base.start.segment != number => details(paint, inside, model, segment, base),
         (Some(_), _) => {
             let text = "select another segment to compare it with this one";

@@ -58,7 +58,7 @@ pub enum Timed {
 
 redyno_engine::named_values! {
     /// A percentile that screens show, or the maximum.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Level {
         /// The median.
         P50 "p50",
