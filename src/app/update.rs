@@ -5,14 +5,11 @@ mod mouse;
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Action, Context, Delivery, Effect, InputMode, Key, KeyCode, Model, Notice, Order, Purpose, Reachability,
-    SessionPhase, TextEntry, Tone, Typing, UserQuestion, View, WrittenFile, action,
-    playback::RereadState,
-    question::{agree, dismiss},
+    Context, Delivery, Effect, InputMode, Key, KeyCode, KeyPattern, Model, Notice, Order, Purpose,
+    Reachability, SessionPhase, Tone, Typing, UserQuestion, View, WrittenFile, action, playback::RereadState,
 };
 use crate::{
     knobs::Knobs,
-    print::summary,
     server::KeyState,
     session::{Record, Segment},
     workload::WorkloadChoice,
@@ -20,8 +17,6 @@ use crate::{
 
 pub use mouse::{Gesture, Mouse, Spot};
 
-/// The default length of an intrinsic run, as text in the input line.
-const USUAL_INTRINSIC_S: &str = "10";
 /// The longest intrinsic run, in seconds.
 const LONGEST_INTRINSIC_S: u64 = 3600;
 
@@ -238,110 +233,45 @@ impl Model {
 
 fn on_key(model: &mut Model, key: Key) {
     model.message = None;
-    match (action(&model.contexts(), key), key.code) {
-        (Some(Action::Insert), KeyCode::Char(c)) => model.edit(|entry| entry.insert(c)),
-        // In an input line with text, `?` is a character like any other.
-        (Some(Action::CloseHelp), KeyCode::Char(c)) if model.has_typed() => {
+    let Some(action) = action(&model.contexts(), key) else { return };
+    match key {
+        // In an input line with text, `?` and `q` are characters like any other, also in the help.
+        Key { code: KeyCode::Char(c), ctrl: false }
+            if model.has_typed() || action.keys.contains(&KeyPattern::Character) =>
+        {
             model.edit(|entry| entry.insert(c));
         }
-        (Some(action), _) => act(model, action),
-        (None, _) => {}
+        _ => (action.run)(model),
     }
 }
 
-/// Carries out an action of a key or of the palette.
-pub(super) fn act(model: &mut Model, action: Action) {
-    match action {
-        Action::Quit => model.request(Effect::Quit),
-        Action::Suspend => model.request(Effect::Suspend),
-        Action::Help => model.begin_typing(Purpose::Help { scroll: 0 }, TextEntry::sentence("")),
-        Action::Scroll(lines) => model.scroll(lines),
-        Action::ToggleLoad => {
-            let wanted = model.panel.wanted.clone();
-            model.send_order(Order::SetKnobs(Knobs { load: !wanted.load, ..wanted }));
+impl Model {
+    /// Accepts the text of the open input line.
+    pub(super) fn accept(&mut self) {
+        let InputMode::Typing(Typing { purpose, entry }) = &self.mode else { return };
+        let (purpose, text) = (*purpose, entry.text());
+        if !matches!(purpose, Purpose::Command { .. }) {
+            self.mode = InputMode::Screen;
         }
-        Action::Select(direction) => model.panel.select(direction),
-        Action::Turn(direction) => {
-            let turned = model.panel.turned(direction, model.timeline().ops_per_s());
-            model.propose_or_warn(turned.map(Some));
+        match purpose {
+            Purpose::Knob => {
+                let typed = self.panel.typed(&text);
+                self.propose_or_warn(typed);
+            }
+            Purpose::Parameter => {
+                let typed = self.typed_parameter(&text);
+                self.ask_to_set(typed);
+            }
+            Purpose::Help { .. } => {}
+            Purpose::Search => self.take_search(text),
+            Purpose::Mark { t_s } => self.set_mark(&text, t_s),
+            Purpose::Intrinsic => run_intrinsic(self, &text),
+            // The first offer is selected by default, but Enter carries it out only after the user has typed something.
+            Purpose::Command { chosen: 0 } if text.trim().is_empty() => {
+                self.show_message(Tone::Info, "type a command, or choose one with the arrows");
+            }
+            Purpose::Command { .. } => self.accept_offer(),
         }
-        Action::BeginEntry => model.begin_typing(Purpose::Knob, TextEntry::quantity("")),
-        Action::SelectParameter(direction) => model.config.select(direction),
-        Action::TurnParameter(direction) => {
-            let turned = model.turned_parameter(direction);
-            model.ask_to_set(turned.map(Some));
-        }
-        Action::TypeParameter => model.type_parameter(),
-        Action::Undo => model.undo(),
-        Action::EndExperiment => model.stop_experiment(),
-        Action::Keys => model.open_keys(),
-        Action::LookAtKeys(way) => model.sample_keys(way),
-        Action::StopKeys => model.stop_sampling(),
-        Action::Entries => model.list_entries(),
-        Action::WatchLatency => model.ask_to_set(model.latency_monitor()),
-        Action::FoldFinding => model.fold_finding(),
-        Action::Intrinsic => intrinsic(model),
-        Action::GentleIntrinsic => {
-            model.gentle_intrinsic = !model.gentle_intrinsic;
-            model.request(Order::GentleIntrinsic(model.gentle_intrinsic));
-        }
-        Action::Palette => model.open_palette(""),
-        Action::Presets => model.open_palette("preset "),
-        Action::Mark => model.begin_mark(),
-        Action::Record => model.toggle_recording(),
-        Action::Export => model.open_palette("export "),
-        Action::Report => model.report(),
-        Action::Save(picture) => model.request(Effect::Save(picture)),
-        Action::CopySummary => {
-            let text = summary(model.timeline(), &model.node_states(), &model.files);
-            model.request(Effect::Copy { what: "the summary", text });
-        }
-        Action::CopyCommandLine => model.copy_command_line(),
-        // `on_key` handles this action, since it knows the character.
-        Action::Insert => {}
-        Action::Erase => model.edit(TextEntry::erase),
-        Action::Delete => model.edit(TextEntry::delete),
-        Action::MoveCaret(by) => model.edit(|entry| entry.move_caret(by)),
-        Action::Accept => accept(model),
-        Action::Yes => agree(model),
-        Action::CloseHelp | Action::Dismiss => dismiss(model),
-        look => model.change_view(look),
-    }
-}
-
-fn intrinsic(model: &mut Model) {
-    if model.timeline().intrinsic_run().is_some_and(crate::session::timeline::IntrinsicRun::is_running) {
-        model.request(Order::StopIntrinsic);
-    } else {
-        model.begin_typing(Purpose::Intrinsic, TextEntry::quantity(USUAL_INTRINSIC_S));
-    }
-}
-
-/// Accepts the text of the open input line.
-fn accept(model: &mut Model) {
-    let InputMode::Typing(Typing { purpose, entry }) = &model.mode else { return };
-    let (purpose, text) = (*purpose, entry.text());
-    if !matches!(purpose, Purpose::Command { .. }) {
-        model.mode = InputMode::Screen;
-    }
-    match purpose {
-        Purpose::Knob => {
-            let typed = model.panel.typed(&text);
-            model.propose_or_warn(typed);
-        }
-        Purpose::Parameter => {
-            let typed = model.typed_parameter(&text);
-            model.ask_to_set(typed);
-        }
-        Purpose::Help { .. } => {}
-        Purpose::Search => model.take_search(text),
-        Purpose::Mark { t_s } => model.set_mark(&text, t_s),
-        Purpose::Intrinsic => run_intrinsic(model, &text),
-        // The first offer is selected by default, but Enter carries it out only after the user has typed something.
-        Purpose::Command { chosen: 0 } if text.trim().is_empty() => {
-            model.show_message(Tone::Info, "type a command, or choose one with the arrows");
-        }
-        Purpose::Command { .. } => model.accept_offer(),
     }
 }
 

@@ -1,81 +1,119 @@
-//! The actions that change only what the user sees: the screen, the pane, the selected row, the moment.
+//! The effects of keys. Most of them change only what the user sees: the screen, the pane, the selected row, the moment.
 
 use super::{
-    Action, Direction, InputMode, Model, Pane, Purpose, Screen, TextEntry, Tone, Typing, bindings,
+    Direction, Effect, InputMode, JumpTarget, Model, Order, Pane, Purpose, Screen, TextEntry, Tone, Typing,
+    bindings,
     list::{moved, turned},
 };
+use crate::{knobs::Knobs, print::summary, session::timeline::IntrinsicRun};
+
+/// The default length of an intrinsic run, as text in the input line.
+const USUAL_INTRINSIC_S: &str = "10";
 
 impl Model {
     /// Shows a screen, with all its panes.
-    fn show(&mut self, screen: Screen) {
+    pub(super) fn show(&mut self, screen: Screen) {
+        if !self.screens().any(|shown| shown == screen) {
+            let text = "this session has one server; the Nodes screen shows several";
+            return self.show_message(Tone::Info, text);
+        }
         self.screen = screen;
         self.maximised = None;
     }
 
-    /// Carries out an action that changes only the view; ignores all other actions.
-    pub(super) fn change_view(&mut self, action: Action) {
-        match action {
-            Action::Show(screen) if self.screens().any(|shown| shown == screen) => self.show(screen),
-            Action::Show(_) => {
-                self.show_message(Tone::Info, "this session has one server; the Nodes screen shows several");
-            }
-            Action::TurnScreen(direction) => self.turn_screen(direction),
-            Action::Maximise => self.maximise(),
-            Action::Minimise => self.maximised = None,
-            Action::ScrollOperations(rows) => self.scroll_operations(rows),
-            Action::TurnStretch => self.period = self.period.turned(),
-            Action::SortBy(direction) => match self.screen {
-                Screen::Nodes => self.sort_nodes(direction),
-                _ => self.sort_segments(direction),
-            },
-            Action::TurnDimension(direction) => self.turn_dimension(direction),
-            Action::ReverseOrder => match self.screen {
-                Screen::Nodes => self.node_table.reverse(),
-                _ => self.segment_table.reverse(),
-            },
-            Action::PinBaseline => self.pin_baseline(),
-            Action::SelectRow(by) => match self.screen {
-                Screen::Segments => self.select_segment(by),
-                Screen::Log => self.select_line(by),
-                Screen::Nodes => self.select_node(by),
-                _ => {}
-            },
-            Action::TurnFilter(direction) => self.turn_filter(direction),
-            Action::BeginSearch => self.begin_typing(Purpose::Search, TextEntry::sentence("")),
-            Action::FindNext(direction) => self.find_next(direction),
-            Action::GoToRow => {
-                match self.screen {
-                    Screen::Segments => self.go_to_segment(),
-                    Screen::Log => self.go_to_line(),
-                    Screen::Nodes => self.show_node(),
-                    _ => {}
-                }
-                self.play_on();
-            }
-            Action::Freeze => self.freeze(),
-            Action::Live => self.go_live(),
-            Action::Scrub(columns) => {
-                self.scrub(columns);
-                self.play_on();
-            }
-            Action::Jump(to) => {
-                self.jump(to).unwrap_or_else(|why| self.show_message(Tone::Info, why));
-                self.play_on();
-            }
-            Action::ZoomIn | Action::ZoomOut => {
-                self.zoom_by(action == Action::ZoomIn)
-                    .unwrap_or_else(|why| self.show_message(Tone::Info, why));
-            }
-            Action::TurnTimed => self.turn_timed(),
-            Action::TurnSpread => self.turn_spread(),
-            Action::Play => self.toggle_play(),
-            Action::Faster | Action::Slower => self.change_speed(action == Action::Faster),
+    pub(super) fn open_help(&mut self) {
+        self.begin_typing(Purpose::Help { scroll: 0 }, TextEntry::sentence(""));
+    }
+
+    pub(super) fn toggle_load(&mut self) {
+        let wanted = self.panel.wanted.clone();
+        self.send_order(Order::SetKnobs(Knobs { load: !wanted.load, ..wanted }));
+    }
+
+    /// Changes the selected knob by a step.
+    pub(super) fn turn_knob(&mut self, direction: Direction) {
+        let turned = self.panel.turned(direction, self.timeline().ops_per_s());
+        self.propose_or_warn(turned.map(Some));
+    }
+
+    /// Changes the selected parameter of the server by a step. redyno asks first.
+    pub(super) fn turn_parameter(&mut self, direction: Direction) {
+        let turned = self.turned_parameter(direction);
+        self.ask_to_set(turned.map(Some));
+    }
+
+    pub(super) fn toggle_intrinsic(&mut self) {
+        if self.timeline().intrinsic_run().is_some_and(IntrinsicRun::is_running) {
+            self.request(Order::StopIntrinsic);
+        } else {
+            self.begin_typing(Purpose::Intrinsic, TextEntry::quantity(USUAL_INTRINSIC_S));
+        }
+    }
+
+    pub(super) fn toggle_gentle_intrinsic(&mut self) {
+        self.gentle_intrinsic = !self.gentle_intrinsic;
+        self.request(Order::GentleIntrinsic(self.gentle_intrinsic));
+    }
+
+    pub(super) fn copy_summary(&mut self) {
+        let text = summary(self.timeline(), &self.node_states(), &self.files);
+        self.request(Effect::Copy { what: "the summary", text });
+    }
+
+    /// Sorts the table of the segments or the nodes by the next column to the left or right.
+    pub(super) fn sort_by(&mut self, direction: Direction) {
+        match self.screen {
+            Screen::Nodes => self.sort_nodes(direction),
+            _ => self.sort_segments(direction),
+        }
+    }
+
+    pub(super) fn reverse_order(&mut self) {
+        match self.screen {
+            Screen::Nodes => self.node_table.reverse(),
+            _ => self.segment_table.reverse(),
+        }
+    }
+
+    /// Moves the selection of a list by this many rows.
+    pub(super) fn select_row(&mut self, by: i16) {
+        match self.screen {
+            Screen::Segments => self.select_segment(by),
+            Screen::Log => self.select_line(by),
+            Screen::Nodes => self.select_node(by),
             _ => {}
         }
     }
 
+    pub(super) fn go_to_row(&mut self) {
+        match self.screen {
+            Screen::Segments => self.go_to_segment(),
+            Screen::Log => self.go_to_line(),
+            Screen::Nodes => self.show_node(),
+            _ => {}
+        }
+        self.play_on();
+    }
+
+    /// Moves the cursor by this many columns.
+    pub(super) fn move_cursor(&mut self, columns: i32) {
+        self.scrub(columns);
+        self.play_on();
+    }
+
+    /// Moves the cursor to a special moment, or shows why there is none.
+    pub(super) fn jump_to(&mut self, to: JumpTarget) {
+        self.jump(to).unwrap_or_else(|why| self.show_message(Tone::Info, why));
+        self.play_on();
+    }
+
+    /// Shows a shorter or longer period, or shows why this is impossible.
+    pub(super) fn zoom_or_say(&mut self, closer: bool) {
+        self.zoom_by(closer).unwrap_or_else(|why| self.show_message(Tone::Info, why));
+    }
+
     /// Shows the next or previous screen.
-    fn turn_screen(&mut self, direction: Direction) {
+    pub(super) fn turn_screen(&mut self, direction: Direction) {
         let screens: Vec<_> = self.screens().collect();
         let at = screens.iter().position(|screen| *screen == self.screen).unwrap_or(0);
         self.show(screens[turned(at, direction, screens.len())]);
@@ -95,7 +133,7 @@ impl Model {
         self.first_operation = moved(self.first_operation, rows, all);
     }
 
-    fn maximise(&mut self) {
+    pub(super) fn maximise(&mut self) {
         if self.screen.panes().is_empty() {
             self.show_message(Tone::Info, format!("the screen {} has one part only", self.screen.name()));
         }

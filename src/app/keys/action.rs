@@ -1,170 +1,37 @@
-//! The actions that keys have on the screen, and where each key works.
+//! The action of a key on the screen, and where each key works.
 
 use std::fmt;
 
-use super::Screen;
-use crate::{
-    app::{
-        Direction::{self, Down, Up},
-        Picture,
-    },
-    server::KeyMethod,
-};
+use super::{KeyPattern, Screen};
+use crate::app::Model;
 
-macro_rules! actions {
-    (
-        alone { $($action:ident $title:literal,)* }
-        with { $(#[doc = $what:literal] $acts_on:ident($value:ident: $of:ty) $titled:expr,)* }
-    ) => {
-        /// What a key press does.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Action {
-            $(#[doc = $title] $action,)*
-            $(#[doc = $what] $acts_on($of),)*
-        }
-
-        impl Action {
-            /// Returns the action's title in the palette.
-            pub fn title(self) -> String {
-                match self {
-                    $(Self::$action => $title.into(),)*
-                    $(Self::$acts_on($value) => $titled.into(),)*
-                }
-            }
-        }
-    };
+/// What some keys do.
+#[derive(Debug, Clone, Copy)]
+pub struct Action {
+    /// The keys.
+    pub keys: &'static [KeyPattern],
+    /// The title in the palette. Each action has its own title.
+    pub title: &'static str,
+    /// Carries the action out.
+    pub run: fn(&mut Model),
 }
 
-actions! {
-    alone {
-        Quit "quit",
-        Suspend "suspend",
-        Help "help",
-        Maximise "show the next part alone",
-        Minimise "show all parts",
-        TurnStretch "show the distributions of another period",
-        ReverseOrder "reverse the order of the rows",
-        PinBaseline "pin the segment as baseline, or unpin it",
-        GoToRow "go to the moment of the selected row",
-        BeginSearch "search the log",
-        Freeze "freeze",
-        Live "live",
-        ZoomIn "zoom in",
-        ZoomOut "zoom out",
-        TurnTimed "response or service time in the chart",
-        TurnSpread "linear or logarithmic axis of the throughput",
-        Play "play or pause",
-        Faster "play faster",
-        Slower "play slower",
-        ToggleLoad "load on or off",
-        BeginEntry "type a value",
-        TypeParameter "type a value for the parameter",
-        Undo "undo",
-        EndExperiment "stop the experiment, or close its result",
-        Palette "commands",
-        Presets "presets",
-        Mark "mark this moment",
-        Record "record, start or stop",
-        Export "export figures",
-        Report "make the report",
-        CopySummary "copy the summary",
-        CopyCommandLine "copy the command line of this segment",
-        Keys "largest and hottest keys; keys by prefix",
-        StopKeys "stop sampling the keys",
-        Entries "list slow commands and clients",
-        WatchLatency "turn the latency monitor of the server on",
-        FoldFinding "hide the finding in the status line, or show it again",
-        Intrinsic "intrinsic latency",
-        GentleIntrinsic "intrinsic latency, all the time",
-        Insert "type",
-        Erase "erase",
-        Delete "delete",
-        Accept "accept",
-        Yes "yes",
-        Dismiss "close",
-        CloseHelp "close the help",
-    }
-    with {
-        /// Show a screen.
-        Show(screen: Screen) format!("screen {}", screen.name()),
-        /// Show the next or previous screen.
-        TurnScreen(to: Direction) either(to, "screen, next", "screen, previous"),
-        /// Sort the table of the segments or the nodes by the next column to the left or right.
-        SortBy(to: Direction) either(to, "sort by the column to the right", "sort by the column to the left"),
-        /// Draw the curve over the next or previous knob.
-        TurnDimension(to: Direction) either(to, "draw the curve over the next knob", "draw the curve over the previous knob"),
-        /// Move the selection of a list by this many rows.
-        SelectRow(rows: i16) match rows {
-            i16::MIN => "select the first row".to_owned(),
-            i16::MAX => "select the last row".to_owned(),
-            _ => format!("select {}", by(rows.into(), "up", "down")),
-        },
-        /// Switch the log to the next or previous filter.
-        TurnFilter(to: Direction) either(to, "log, next kind", "log, previous kind"),
-        /// Go to the next or previous match of the search in the log.
-        FindNext(to: Direction) either(to, "log, previous hit", "log, next hit"),
-        /// Move the cursor by this many columns.
-        Scrub(columns: i32) format!("cursor {}", by(columns, "back", "on")),
-        /// Move the cursor to a special moment, such as the next event.
-        Jump(to: JumpTarget) format!("jump to the {}", match to {
-            JumpTarget::Worst => "worst moment",
-            JumpTarget::NextEvent => "next event",
-            JumpTarget::PreviousEvent => "previous event",
-            JumpTarget::NextSegment => "next segment",
-            JumpTarget::PreviousSegment => "previous segment",
-            JumpTarget::Start => "start",
-            JumpTarget::End => "end",
-        }),
-        /// Select the next or previous knob.
-        Select(to: Direction) either(to, "knob, previous", "knob, next"),
-        /// Change the selected knob by a step.
-        Turn(to: Direction) either(to, "turn the knob up", "turn the knob down"),
-        /// Select the next or previous parameter of the server.
-        SelectParameter(to: Direction) either(to, "parameter, previous", "parameter, next"),
-        /// Change the selected parameter by a step. redyno asks first.
-        TurnParameter(to: Direction) either(to, "set the parameter a step up", "set the parameter a step down"),
-        /// Sample the server's keys in this way.
-        LookAtKeys(way: KeyMethod) match way {
-            KeyMethod::Scan => "sample keys",
-            KeyMethod::Monitor => "sample commands by MONITOR",
-            KeyMethod::HotKeys => "count hot keys by HOTKEYS",
-        },
-        /// Save a picture of the screen.
-        Save(form: Picture) match form {
-            Picture::Svg => "save the screen as SVG",
-            Picture::Text => "save the screen as text",
-        },
-        /// Move the caret by this many characters.
-        MoveCaret(_by: i16) "move the caret",
-        /// Scroll the list of operations by this many rows, down if positive.
-        ScrollOperations(rows: i16) format!("operations {}", by(rows.into(), "up", "down")),
-        /// Scroll the help, or move the palette's selection, down by this many lines; up if negative.
-        Scroll(lines: i16) format!("scroll {}", by(lines.into(), "up", "down")),
+impl PartialEq for Action {
+    fn eq(&self, other: &Self) -> bool {
+        self.title == other.title
     }
 }
 
 impl Action {
-    /// Returns whether the action moves a selection or a cursor. Actions that move a selection or a cursor are not
-    /// listed first in the palette.
-    pub fn moves(self) -> bool {
-        matches!(
-            self,
-            redyno_engine::any_of!(Self SelectRow Select SelectParameter Scroll ScrollOperations Scrub
-                MoveCaret)
-        )
+    /// Returns whether the action moves a selection. Such actions are not listed first in the palette.
+    pub fn selects(self) -> bool {
+        self.title.starts_with("select ")
     }
 }
 
-fn either(to: Direction, up: &'static str, down: &'static str) -> &'static str {
-    match to {
-        Up => up,
-        Down => down,
-    }
-}
-
-/// Returns a text such as `up by 10`.
-fn by(steps: i32, back: &str, on: &str) -> String {
-    format!("{} by {}", if steps < 0 { back } else { on }, steps.unsigned_abs())
+/// Returns an action.
+pub(super) const fn does(keys: &'static [KeyPattern], title: &'static str, run: fn(&mut Model)) -> Action {
+    Action { keys, title, run }
 }
 
 /// The destination of a jump.

@@ -1,11 +1,11 @@
 //! The key table: the action of each key, and the texts about keys in the footer, the help and the manual page. Each
 //! submodule has a part of the key table. The types of keys are independent of crossterm, the terminal library.
 
-/// Makes a part of the key table. Each context has bindings. Each binding has keys with their actions, the
+/// Makes a part of the key table. Each context has bindings. Each binding has actions with their keys, the
 /// keys as text, the hint for the footer, and the help.
 macro_rules! key_table {
-    ($(in $context:expr; $($keys:expr, $written:expr, $hint:expr, $help:literal;)*)*) => {
-        &[$($($crate::app::Binding { context: $context, keys: $keys, written: $written, hint: $hint, help: $help },)*)*]
+    ($(in $context:expr; $($actions:expr, $written:expr, $hint:expr, $help:literal;)*)*) => {
+        &[$($($crate::app::Binding { context: $context, actions: $actions, written: $written, hint: $hint, help: $help },)*)*]
     };
 }
 
@@ -18,13 +18,15 @@ pub use self::screens::{Pane, Screen};
 
 use std::fmt;
 
+use self::action::does;
+
 /// A line of the key table.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding {
     /// The context of the line: where its keys work.
     pub context: Context,
-    /// The keys, each with its action.
-    pub keys: &'static [(KeyPattern, Action)],
+    /// The actions of the line, each with its keys.
+    pub actions: &'static [Action],
     /// The keys as help and manual show them.
     pub written: &'static str,
     /// The hint in the footer: the keys, a word, and a rank. If the footer is too narrow, it leaves out hints
@@ -42,8 +44,10 @@ pub fn bindings() -> impl Iterator<Item = &'static Binding> {
 }
 
 /// The keys to zoom in or out.
-const ZOOM: &[(KeyPattern, Action)] =
-    &[(on('+'), Action::ZoomIn), (on('='), Action::ZoomIn), (on('-'), Action::ZoomOut)];
+const ZOOM: &[Action] = &[
+    does(&[on('+'), on('=')], "zoom in", |model| model.zoom_or_say(true)),
+    does(&[on('-')], "zoom out", |model| model.zoom_or_say(false)),
+];
 
 /// Returns the key of a character.
 const fn on(c: char) -> KeyPattern {
@@ -56,15 +60,13 @@ const fn key(code: KeyCode) -> KeyPattern {
 }
 
 /// The keys to move through the rows of a list.
-const ROWS: &[(KeyPattern, Action)] = &[
-    (key(KeyCode::Up), Action::SelectRow(-1)),
-    (key(KeyCode::Down), Action::SelectRow(1)),
-    (on('k'), Action::SelectRow(-1)),
-    (on('j'), Action::SelectRow(1)),
-    (key(KeyCode::PageUp), Action::SelectRow(-10)),
-    (key(KeyCode::PageDown), Action::SelectRow(10)),
-    (key(KeyCode::Home), Action::SelectRow(i16::MIN)),
-    (key(KeyCode::End), Action::SelectRow(i16::MAX)),
+const ROWS: &[Action] = &[
+    does(&[key(KeyCode::Up), on('k')], "select up by 1", |model| model.select_row(-1)),
+    does(&[key(KeyCode::Down), on('j')], "select down by 1", |model| model.select_row(1)),
+    does(&[key(KeyCode::PageUp)], "select up by 10", |model| model.select_row(-10)),
+    does(&[key(KeyCode::PageDown)], "select down by 10", |model| model.select_row(10)),
+    does(&[key(KeyCode::Home)], "select the first row", |model| model.select_row(i16::MIN)),
+    does(&[key(KeyCode::End)], "select the last row", |model| model.select_row(i16::MAX)),
 ];
 /// The keys of [`ROWS`] as help and manual show them.
 const ROWS_WRITTEN: &str = "↑, ↓, k, j, PgUp, PgDn, Home, End";
@@ -156,9 +158,10 @@ impl fmt::Display for KeyPattern {
 pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     let of = |context: &Context| {
         let here = bindings().filter(|binding| binding.context == *context);
-        here.flat_map(|binding| binding.keys).find(|(pattern, _)| pattern.matches(key))
+        here.flat_map(|binding| binding.actions)
+            .find(|action| action.keys.iter().any(|pattern| pattern.matches(key)))
     };
-    contexts.iter().find_map(of).map(|(_, action)| *action)
+    contexts.iter().find_map(of).copied()
 }
 
 /// Returns the footer's hints for these contexts, each as keys and a word. The footer has `width` columns,
@@ -216,7 +219,7 @@ mod tests {
             for key in every_key() {
                 let here = bindings().filter(|b| b.context == context || b.context == Context::Anywhere);
                 let found: Vec<_> =
-                    here.flat_map(|b| b.keys).filter(|(p, _)| p.matches(key)).map(|(_, a)| a).collect();
+                    here.flat_map(|b| b.actions).filter(|a| a.keys.iter().any(|p| p.matches(key))).collect();
                 assert!(found.len() <= 1, "{key:?} in {context:?} means {found:?}");
             }
         }
@@ -225,7 +228,7 @@ mod tests {
     #[test]
     fn every_binding_can_be_reached_by_a_key() {
         for binding in bindings() {
-            for (pattern, _) in binding.keys {
+            for pattern in binding.actions.iter().flat_map(|action| action.keys) {
                 assert!(every_key().iter().any(|key| pattern.matches(*key)), "{pattern:?}");
             }
         }

@@ -1,11 +1,12 @@
 //! The keys that do not belong to one screen. Some of them work only in a frozen view, in input lines or in
 //! overlays. Others work everywhere, or on all screens while no overlay is open.
 
-use super::{Action, Binding, Context, JumpTarget, KeyCode, KeyPattern, Screen, ZOOM, key, on};
+use super::{Action, Binding, Context, JumpTarget, KeyCode, KeyPattern, Screen, ZOOM, does, key, on};
 use crate::{
     app::{
         Direction::{Down, Up},
-        Picture,
+        Effect, Model, Picture, Purpose, TextEntry,
+        question::{agree, dismiss},
     },
     server::KeyMethod,
 };
@@ -14,166 +15,189 @@ use crate::{
 /// everywhere.
 pub(super) const KEYS: &[Binding] = key_table! {
     in Context::Frozen;
-    &[(on(' '), Action::Live), (key(KeyCode::Esc), Action::Live)], "Space, Esc", Some(("Space", "live", 1)),
+    &[does(&[on(' '), key(KeyCode::Esc)], "live", Model::go_live)], "Space, Esc", Some(("Space", "live", 1)),
         "Back to the latest moment.";
 
     in Context::Replay;
-    &[(on(' '), Action::Play), (on('p'), Action::Play)], "Space, p", Some(("Space", "play", 1)),
+    &[does(&[on(' '), on('p')], "play or pause", Model::toggle_play)], "Space, p", Some(("Space", "play", 1)),
         "Play from the cursor, or pause. At the end: play from the start.";
-    &[(on('<'), Action::Slower), (on('>'), Action::Faster)], "<, >", Some(("<>", "speed", 3)),
+    &[does(&[on('<')], "play slower", |model| model.change_speed(false)),
+        does(&[on('>')], "play faster", |model| model.change_speed(true))], "<, >", Some(("<>", "speed", 3)),
         "Play slower or faster, from a quarter to 64 times as fast.";
 
     in Context::Time;
-    &[(key(KeyCode::Left), Action::Scrub(-1)), (key(KeyCode::Right), Action::Scrub(1))],
+    &[does(&[key(KeyCode::Left)], "cursor back by 1", |model| model.move_cursor(-1)),
+        does(&[key(KeyCode::Right)], "cursor on by 1", |model| model.move_cursor(1))],
         "←, →", Some(("←→", "move", 2)),
         "Move the cursor by a column. Figures and tables show the moment at the cursor.";
-    &[(key(KeyCode::PageUp), Action::Scrub(-10)), (key(KeyCode::PageDown), Action::Scrub(10))],
+    &[does(&[key(KeyCode::PageUp)], "cursor back by 10", |model| model.move_cursor(-10)),
+        does(&[key(KeyCode::PageDown)], "cursor on by 10", |model| model.move_cursor(10))],
         "PgUp, PgDn", Some(("PgUp PgDn", "by 10", 6)),
         "Move the cursor by ten columns.";
-    &[(key(KeyCode::Home), Action::Jump(JumpTarget::Start)), (key(KeyCode::End), Action::Jump(JumpTarget::End))],
+    &[does(&[key(KeyCode::Home)], "jump to the start", |model| model.jump_to(JumpTarget::Start)),
+        does(&[key(KeyCode::End)], "jump to the end", |model| model.jump_to(JumpTarget::End))],
         "Home, End", None,
         "Move the cursor to the start or the latest moment of the session.";
     ZOOM, "+, -", Some(("+-", "zoom", 4)),
         "Show a shorter or longer period around the cursor.";
-    &[(on('w'), Action::Jump(JumpTarget::Worst))], "w", Some(("w", "worst", 4)),
+    &[does(&[on('w')], "jump to the worst moment", |model| model.jump_to(JumpTarget::Worst))],
+        "w", Some(("w", "worst", 4)),
         "Jump to the worst moment.";
-    &[(on('n'), Action::Jump(JumpTarget::NextEvent)), (on('N'), Action::Jump(JumpTarget::PreviousEvent))],
+    &[does(&[on('n')], "jump to the next event", |model| model.jump_to(JumpTarget::NextEvent)),
+        does(&[on('N')], "jump to the previous event", |model| model.jump_to(JumpTarget::PreviousEvent))],
         "n, N", Some(("n", "event", 5)),
         "Jump to the next event or mark, or to the previous one.";
-    &[(on('s'), Action::Jump(JumpTarget::NextSegment)), (on('S'), Action::Jump(JumpTarget::PreviousSegment))],
+    &[does(&[on('s')], "jump to the next segment", |model| model.jump_to(JumpTarget::NextSegment)),
+        does(&[on('S')], "jump to the previous segment", |model| model.jump_to(JumpTarget::PreviousSegment))],
         "s, S", Some(("s", "segment", 5)),
         "Jump to the next segment, or to the previous one.";
 
     in Context::Experiment;
-    &[(on('c'), Action::EndExperiment)], "c", Some(("c", "cancel", 1)),
+    &[does(&[on('c')], "stop the experiment, or close its result", Model::stop_experiment)],
+        "c", Some(("c", "cancel", 1)),
         "Stop the experiment and restore the knobs. Changing a knob also stops the experiment.";
 
     in Context::Answer;
-    &[(on('c'), Action::EndExperiment), (key(KeyCode::Esc), Action::EndExperiment)],
+    &[does(&[on('c'), key(KeyCode::Esc)], "stop the experiment, or close its result", Model::stop_experiment)],
         "c, Esc", Some(("c", "close result", 3)),
         "Close the experiment's result.";
 
     in Context::Search;
-    &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "find", 0)),
+    &[does(&[key(KeyCode::Enter)], "accept", Model::accept)], "Enter", Some(("Enter", "find", 0)),
         "Go to the first match from the selected line on. An empty text ends the search.";
 
     in Context::Typing;
-    &[(KeyPattern::Character, Action::Insert)], "any character", None,
+    &[does(&[KeyPattern::Character], "type", |_| {})], "any character", None,
         "Type the character. Pasted text is typed as well, and never triggers other keys.";
-    &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "apply", 0)),
+    &[does(&[key(KeyCode::Enter)], "accept", Model::accept)], "Enter", Some(("Enter", "apply", 0)),
         "Set the value or the mark, or run the selected command. If this fails, a message shows why.";
-    &[(key(KeyCode::Esc), Action::Dismiss)], "Esc", Some(("Esc", "cancel", 0)),
+    &[does(&[key(KeyCode::Esc)], "close", dismiss)], "Esc", Some(("Esc", "cancel", 0)),
         "Cancel.";
-    &[(key(KeyCode::Left), Action::MoveCaret(-1)), (key(KeyCode::Right), Action::MoveCaret(1)),
-        (key(KeyCode::Home), Action::MoveCaret(i16::MIN)), (key(KeyCode::End), Action::MoveCaret(i16::MAX))],
+    &[does(&[key(KeyCode::Left)], "move the caret left by 1", |model| model.edit(|entry| entry.move_caret(-1))),
+        does(&[key(KeyCode::Right)], "move the caret right by 1", |model| model.edit(|entry| entry.move_caret(1))),
+        does(&[key(KeyCode::Home)], "move the caret to the start", |model| model.edit(|entry| entry.move_caret(i16::MIN))),
+        does(&[key(KeyCode::End)], "move the caret to the end", |model| model.edit(|entry| entry.move_caret(i16::MAX)))],
         "←, →, Home, End", None,
         "Move in the text.";
-    &[(key(KeyCode::Backspace), Action::Erase), (key(KeyCode::Delete), Action::Delete)],
+    &[does(&[key(KeyCode::Backspace)], "erase", |model| model.edit(TextEntry::erase)),
+        does(&[key(KeyCode::Delete)], "delete", |model| model.edit(TextEntry::delete))],
         "Backspace, Del", None,
         "Delete the character before or after the caret.";
 
     in Context::Palette;
-    &[(key(KeyCode::Up), Action::Scroll(-1)), (key(KeyCode::Down), Action::Scroll(1)),
-        (key(KeyCode::BackTab), Action::Scroll(-1)), (key(KeyCode::Tab), Action::Scroll(1)),
-        (key(KeyCode::PageUp), Action::Scroll(-10)), (key(KeyCode::PageDown), Action::Scroll(10))],
+    &[does(&[key(KeyCode::Up), key(KeyCode::BackTab)], "scroll up by 1", |model| model.scroll(-1)),
+        does(&[key(KeyCode::Down), key(KeyCode::Tab)], "scroll down by 1", |model| model.scroll(1)),
+        does(&[key(KeyCode::PageUp)], "scroll up by 10", |model| model.scroll(-10)),
+        does(&[key(KeyCode::PageDown)], "scroll down by 10", |model| model.scroll(10))],
         "↑, ↓, Tab, PgUp, PgDn", Some(("↑↓", "choose", 0)),
         "Select another command.";
 
     in Context::Question;
-    &[(on('y'), Action::Yes), (on('Y'), Action::Yes)], "y", Some(("y", "yes", 0)),
+    &[does(&[on('y'), on('Y')], "yes", agree)], "y", Some(("y", "yes", 0)),
         "Yes.";
-    &[(on('n'), Action::Dismiss), (on('N'), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss),
-        (key(KeyCode::Esc), Action::Dismiss), (on('q'), Action::Dismiss)],
+    &[does(&[on('n'), on('N'), key(KeyCode::Enter), key(KeyCode::Esc), on('q')], "close", dismiss)],
         "n, Enter, Esc, q", Some(("n, Enter", "no", 0)),
         "No.";
 
     in Context::Help;
-    &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (key(KeyCode::F1), Action::Dismiss),
-        (on('?'), Action::CloseHelp), (on('q'), Action::CloseHelp)],
+    &[does(&[key(KeyCode::Esc), key(KeyCode::Enter), key(KeyCode::F1), on('?'), on('q')], "close", dismiss)],
         "Esc, Enter or F1; also ? or q while nothing is typed", Some(("Esc, Enter", "close", 0)),
         "Close the help. To search the help, type a key, a sign, a lane (a small chart) or a word.";
-    &[(key(KeyCode::Up), Action::Scroll(-1)), (key(KeyCode::Down), Action::Scroll(1)),
-        (key(KeyCode::PageUp), Action::Scroll(-10)), (key(KeyCode::PageDown), Action::Scroll(10))],
+    &[does(&[key(KeyCode::Up)], "scroll up by 1", |model| model.scroll(-1)),
+        does(&[key(KeyCode::Down)], "scroll down by 1", |model| model.scroll(1)),
+        does(&[key(KeyCode::PageUp)], "scroll up by 10", |model| model.scroll(-10)),
+        does(&[key(KeyCode::PageDown)], "scroll down by 10", |model| model.scroll(10))],
         "↑, ↓, PgUp, PgDn", Some(("↑↓", "scroll", 0)),
         "Scroll.";
 
     in Context::CommandLine;
-    &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (on('q'), Action::Dismiss),
-        (on('Y'), Action::Dismiss)], "Esc, Enter, q, Y", Some(("Esc", "close", 0)),
+    &[does(&[key(KeyCode::Esc), key(KeyCode::Enter), on('q'), on('Y')], "close", dismiss)],
+        "Esc, Enter, q, Y", Some(("Esc", "close", 0)),
         "Close the command line, the entry of the slow log, or the client.";
 
     in Context::Keys;
-    &[(key(KeyCode::Enter), Action::LookAtKeys(KeyMethod::Scan))], "Enter", Some(("Enter", "sample", 0)),
+    &[does(&[key(KeyCode::Enter)], "sample keys", |model| model.sample_keys(KeyMethod::Scan))],
+        "Enter", Some(("Enter", "sample", 0)),
         "Sample the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ if the eviction policy is LFU. This uses \
          at most 2 % of the server's main thread.";
-    &[(on('m'), Action::LookAtKeys(KeyMethod::Monitor))], "m", Some(("m", "MONITOR", 0)),
+    &[does(&[on('m')], "sample commands by MONITOR", |model| model.sample_keys(KeyMethod::Monitor))],
+        "m", Some(("m", "MONITOR", 0)),
         "Sample the commands of one second with MONITOR. redyno asks first, and refuses above 20 000 commands/s.";
-    &[(on('h'), Action::LookAtKeys(KeyMethod::HotKeys))], "h", Some(("h", "HOTKEYS", 0)),
+    &[does(&[on('h')], "count hot keys by HOTKEYS", |model| model.sample_keys(KeyMethod::HotKeys))],
+        "h", Some(("h", "HOTKEYS", 0)),
         "For 5 s, let the server measure its time for each key (HOTKEYS). Needs Redis 8.6 or later.";
-    &[(on('x'), Action::StopKeys)], "x", Some(("x", "stop", 0)),
+    &[does(&[on('x')], "stop sampling the keys", Model::stop_sampling)], "x", Some(("x", "stop", 0)),
         "Stop sampling. The results so far remain.";
-    &[(key(KeyCode::Esc), Action::Dismiss), (on('d'), Action::Dismiss), (on('q'), Action::Dismiss)],
+    &[does(&[key(KeyCode::Esc), on('d'), on('q')], "close", dismiss)],
         "Esc, d, q", Some(("Esc", "close", 0)),
         "Stop sampling, and close the view. Press d to see the results again.";
 
     in Context::Anywhere;
-    &[(KeyPattern::Ctrl('c'), Action::Quit)], "Ctrl-C", None,
+    &[does(&[KeyPattern::Ctrl('c')], "quit", |model| model.request(Effect::Quit))], "Ctrl-C", None,
         "Quit.";
-    &[(KeyPattern::Ctrl('z'), Action::Suspend)], "Ctrl-Z", None,
+    &[does(&[KeyPattern::Ctrl('z')], "suspend", |model| model.request(Effect::Suspend))], "Ctrl-Z", None,
         "Suspend the process and with it the measurement; fg continues both.";
 };
 
 /// The main keys: screens, load, knobs, time, the intrinsic probe.
 pub(super) const STEER: &[Binding] = key_table! {
     in Context::Main;
-    &[(on('q'), Action::Quit)], "q", Some(("q", "quit", 0)),
+    &[does(&[on('q')], "quit", |model| model.request(Effect::Quit))], "q", Some(("q", "quit", 0)),
         "Quit. The keys that the load wrote are removed, and a summary stays in the scrollback.";
-    &[(on('?'), Action::Help), (key(KeyCode::F1), Action::Help)], "?, F1", Some(("?", "help", 0)),
+    &[does(&[on('?'), key(KeyCode::F1)], "help", Model::open_help)], "?, F1", Some(("?", "help", 0)),
         "Open this help.";
     SHOW, "its number", None,
         "Show a screen. The bottom line lists all screens.";
-    &[(key(KeyCode::Tab), Action::TurnScreen(Up)),
-        (key(KeyCode::BackTab), Action::TurnScreen(Down))], "Tab", None,
+    &[does(&[key(KeyCode::Tab)], "screen, next", |model| model.turn_screen(Up)),
+        does(&[key(KeyCode::BackTab)], "screen, previous", |model| model.turn_screen(Down))], "Tab", None,
         "Show the next screen. Shift-Tab shows the previous screen.";
-    &[(on('z'), Action::Maximise)], "z", Some(("z", "maximise", 9)),
+    &[does(&[on('z')], "show the next part alone", Model::maximise)], "z", Some(("z", "maximise", 9)),
         "Show one part of the screen alone: on the Overview a chart or the panel, on Latency the curve, the \
          table or the distribution. Press z again for the next part, and after the last part for the whole screen.";
-    &[(on('l'), Action::ToggleLoad)], "l", Some(("l", "load", 1)),
+    &[does(&[on('l')], "load on or off", Model::toggle_load)], "l", Some(("l", "load", 1)),
         "Turn the load on or off.";
-    &[(key(KeyCode::Up), Action::Select(Up)), (key(KeyCode::Down), Action::Select(Down)),
-        (on('k'), Action::Select(Up)), (on('j'), Action::Select(Down))],
+    &[does(&[key(KeyCode::Up), on('k')], "select the previous knob", |model| model.panel.select(Up)),
+        does(&[key(KeyCode::Down), on('j')], "select the next knob", |model| model.panel.select(Down))],
         "↑, ↓, k, j", Some(("↑↓", "knob", 2)),
         "Select a knob.";
-    &[(key(KeyCode::Left), Action::Turn(Down)), (key(KeyCode::Right), Action::Turn(Up))],
+    &[does(&[key(KeyCode::Left)], "turn the knob down", |model| model.turn_knob(Down)),
+        does(&[key(KeyCode::Right)], "turn the knob up", |model| model.turn_knob(Up))],
         "←, →", Some(("←→", "turn", 2)),
         "Change the selected knob by a step. The load changes at once and a new segment begins.";
-    &[(key(KeyCode::Enter), Action::BeginEntry)], "Enter", Some(("Enter", "type", 4)),
+    &[does(&[key(KeyCode::Enter)], "type a value", |model| model.begin_typing(Purpose::Knob, TextEntry::quantity("")))],
+        "Enter", Some(("Enter", "type", 4)),
         "Type a value for the selected knob: 250, 20k, 1.5M; for a rate also max (closed loop); for a distribution zipfian 1.1.";
-    &[(on('u'), Action::Undo)], "u", Some(("u", "undo", 5)),
+    &[does(&[on('u')], "undo", Model::undo)], "u", Some(("u", "undo", 5)),
         "Undo the last change of a knob or of a server parameter.";
-    &[(on(' '), Action::Freeze)], "Space", Some(("Space", "freeze", 3)),
+    &[does(&[on(' ')], "freeze", Model::freeze)], "Space", Some(("Space", "freeze", 3)),
         "Freeze the view, to read it and to go back in time. The measurement continues.";
     ZOOM, "+, -", Some(("+-", "zoom", 8)),
         "Show a shorter or longer period, from 10 s to the whole session.";
-    &[(on('w'), Action::Jump(JumpTarget::Worst))], "w", Some(("w", "worst", 9)),
+    &[does(&[on('w')], "jump to the worst moment", |model| model.jump_to(JumpTarget::Worst))],
+        "w", Some(("w", "worst", 9)),
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
-    &[(on('a'), Action::FoldFinding)], "a", Some(("a", "fold finding", 9)),
+    &[does(&[on('a')], "hide the finding in the status line, or show it again", Model::fold_finding)],
+        "a", Some(("a", "fold finding", 9)),
         "Acknowledge the finding in the status line. Then only the header names it, and the status line shows the next \
          finding or the load. The finding is shown again if it ends and returns. After the last finding, press a to \
          show all again.";
-    &[(on('d'), Action::Keys)], "d", Some(("d", "keys", 9)),
+    &[does(&[on('d')], "largest and hottest keys; keys by prefix", Model::open_keys)],
+        "d", Some(("d", "keys", 9)),
         "Look at the server's keys: number, memory and missing TTLs by prefix, the largest keys and the hottest keys. \
          redyno sends no request for this before you press another key.";
-    &[(on('o'), Action::Entries)], "o", Some(("o", "slow log, clients", 9)),
+    &[does(&[on('o')], "list slow commands and clients", Model::list_entries)],
+        "o", Some(("o", "slow log, clients", 9)),
         "List the entries of the slow log and the clients. Select one with the arrow keys, or type a part of its text. \
          Enter shows an entry with all arguments that the server kept, or a client with its library, age and buffers.";
-    &[(on('T'), Action::WatchLatency)], "T", None,
+    &[does(&[on('T')], "turn the latency monitor of the server on", |model| model.ask_to_set(model.latency_monitor()))],
+        "T", None,
         "Turn the server's latency monitor on (latency-monitor-threshold 10). redyno asks first. The old value is restored \
          at the end of the session.";
-    &[(on('i'), Action::Intrinsic)], "i", Some(("i", "intrinsic", 6)),
+    &[does(&[on('i')], "intrinsic latency", Model::toggle_intrinsic)], "i", Some(("i", "intrinsic", 6)),
         "Measure the intrinsic latency of this machine: a busy loop that uses a whole core for the time that \
          you enter. Press i again to stop the loop.";
-    &[(on('I'), Action::GentleIntrinsic)], "I", Some(("I", "gentle", 9)),
+    &[does(&[on('I')], "intrinsic latency, all the time", Model::toggle_gentle_intrinsic)],
+        "I", Some(("I", "gentle", 9)),
         "Measure the intrinsic latency all the time, with a loop that is busy only a tenth of the time. Press I again to \
          stop it.";
 };
@@ -181,50 +205,53 @@ pub(super) const STEER: &[Binding] = key_table! {
 /// Keys to find commands, and to keep results: marks, recordings, exports, pictures.
 pub(super) const KEEP: &[Binding] = key_table! {
     in Context::Main;
-    &[(on(':'), Action::Palette), (KeyPattern::Ctrl('p'), Action::Palette)],
+    &[does(&[on(':'), KeyPattern::Ctrl('p')], "commands", |model| model.open_palette(""))],
         ":, Ctrl-P", Some((":", "commands", 5)),
         "Find a command by a few letters of its name, or set a knob by name: clients 200, rate 5k, backlog \
          shed, weight GET 5, distribution latest 1.2, workload get, config maxmemory 1gb. Or start an experiment: \
          find p99<1ms, sweep clients 1..1000, ab pipeline 16.";
-    &[(on('p'), Action::Presets)], "p", Some(("p", "preset", 9)),
+    &[does(&[on('p')], "presets", |model| model.open_palette("preset "))], "p", Some(("p", "preset", 9)),
         "Choose a preset, which sets all knobs, or a workload, which sets the operations and their weights. \
          u undoes the choice.";
-    &[(on('m'), Action::Mark)], "m", Some(("m", "mark", 7)),
+    &[does(&[on('m')], "mark this moment", Model::begin_mark)], "m", Some(("m", "mark", 7)),
         "Add a mark: a note on the time axis, at the moment of the key press.";
-    &[(on('r'), Action::Record)], "r", Some(("r", "record", 7)),
+    &[does(&[on('r')], "record, start or stop", Model::toggle_recording)], "r", Some(("r", "record", 7)),
         "Record everything from now on to a new file, and show its path (`redyno sessions` lists recordings). \
          Press r again to stop.";
-    &[(on('x'), Action::Export)], "x", Some(("x", "export", 7)),
+    &[does(&[on('x')], "export figures", |model| model.open_palette("export "))],
+        "x", Some(("x", "export", 7)),
         "Export the figures of the segment shown, or of the session, to a new file in this directory. Choose a format; \
          to name the file yourself, add 'to NAME'. The path is copied (OSC 52).";
-    &[(on('X'), Action::Report)], "X", Some(("X", "report", 9)),
+    &[does(&[on('X')], "make the report", Model::report)], "X", Some(("X", "report", 9)),
         "Make a report of the session so far: one page with charts for any browser, in a new file in this directory. \
          The path is copied (OSC 52).";
-    &[(on('e'), Action::Save(Picture::Svg)), (on('E'), Action::Save(Picture::Text))],
+    &[does(&[on('e')], "save the screen as SVG", |model| model.request(Effect::Save(Picture::Svg))),
+        does(&[on('E')], "save the screen as text", |model| model.request(Effect::Save(Picture::Text)))],
         "e, E", Some(("e", "picture", 9)),
         "Save a picture of the screen to a new file in this directory, as SVG or text.";
-    &[(on('y'), Action::CopySummary)], "y", None,
+    &[does(&[on('y')], "copy the summary", Model::copy_summary)], "y", None,
         "Copy the summary of the session to the clipboard, if the terminal allows it (OSC 52).";
-    &[(on('Y'), Action::CopyCommandLine)], "Y", None,
+    &[does(&[on('Y')], "copy the command line of this segment", Model::copy_command_line)], "Y", None,
         "Show and copy the command line that would run this segment again. A password is never included.";
 };
 
 /// The keys that show the screens.
-const SHOW: &[(KeyPattern, Action)] = &{
-    let mut keys = [(on(' '), Action::Help); Screen::ALL.len()];
-    let mut n = 0;
-    while n < keys.len() {
-        keys[n] = (on(Screen::ALL[n].key()), Action::Show(Screen::ALL[n]));
-        n += 1;
-    }
-    keys
-};
+const SHOW: &[Action] = &[
+    does(&[on('1')], "screen Overview", |model| model.show(Screen::Overview)),
+    does(&[on('2')], "screen Latency", |model| model.show(Screen::Latency)),
+    does(&[on('3')], "screen Server", |model| model.show(Screen::Server)),
+    does(&[on('4')], "screen Segments", |model| model.show(Screen::Segments)),
+    does(&[on('5')], "screen Log", |model| model.show(Screen::Log)),
+    does(&[on('6')], "screen Curve", |model| model.show(Screen::Curve)),
+    does(&[on('7')], "screen Nodes", |model| model.show(Screen::Nodes)),
+];
 
 /// The keys while one pane of a screen is shown alone.
 pub(super) const ALONE: &[Binding] = key_table! {
     in Context::Maximised;
-    &[(on('z'), Action::Maximise)], "z", Some(("z", "next part", 1)),
+    &[does(&[on('z')], "show the next part alone", Model::maximise)], "z", Some(("z", "next part", 1)),
         "Show the next part alone, and after the last part the whole screen.";
-    &[(key(KeyCode::Esc), Action::Minimise)], "Esc", Some(("Esc", "all parts", 1)),
+    &[does(&[key(KeyCode::Esc)], "show all parts", |model| model.maximised = None)],
+        "Esc", Some(("Esc", "all parts", 1)),
         "Show the whole screen again.";
 };

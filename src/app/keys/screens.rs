@@ -1,12 +1,16 @@
 //! The table of the screens: the name, keys and actions of each screen. A second table, in `tui/screens`, has the
 //! functions that draw the screens.
 //!
-//! To add a screen, add a [`ScreenRow`] here, a file in `tui/screens` that draws the screen, and a line in both tables.
+//! To add a screen, add a [`ScreenRow`] here, a file in `tui/screens` that draws the screen, a line in both tables, and
+//! the key that shows the screen in `modes.rs`.
 //! The code for keys, help, footer, palette, manual and mouse reads these tables. The state of a screen is a field of
 //! the model.
 
-use super::{Action, Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, key, on};
-use crate::app::Direction::{Down, Up};
+use super::{Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, does, key, on};
+use crate::app::{
+    Direction::{Down, Up},
+    Model, Purpose, TextEntry,
+};
 
 /// The screens, in the order of their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,10 +58,12 @@ const OVERVIEW: ScreenRow = ScreenRow {
     key: '1',
     keys: key_table! {
         in Context::Screen(Screen::Overview);
-        &[(on('L'), Action::TurnSpread)], "L", Some(("L", "log axis", 9)),
+        &[does(&[on('L')], "linear or logarithmic axis of the throughput", Model::turn_spread)],
+            "L", Some(("L", "log axis", 9)),
             "Show the throughput on a logarithmic axis, which has room for all segments. Press L again for a linear axis, \
              which shows the details of the last segment or of the segment at the cursor.";
-        &[(on('v'), Action::TurnTimed)], "v", Some(("v", "response/service", 9)),
+        &[does(&[on('v')], "response or service time in the chart", Model::turn_timed)],
+            "v", Some(("v", "response/service", 9)),
             "Show service times in the latency chart. A service time begins when a request is written. Press v again for \
              response times: they begin when a request is due, and avoid coordinated omission. In a closed loop, both are \
              equal.";
@@ -72,9 +78,11 @@ const LATENCY: ScreenRow = ScreenRow {
     key: '2',
     keys: key_table! {
         in Context::Screen(Screen::Latency);
-        &[(on('t'), Action::TurnStretch)], "t", Some(("t", "now/minute/segment", 1)),
+        &[does(&[on('t')], "show the distributions of another period", |model| model.period = model.period.turned())],
+            "t", Some(("t", "now/minute/segment", 1)),
             "Switch the distributions between the last second, the last minute and the whole segment.";
-        &[(on('J'), Action::ScrollOperations(1)), (on('K'), Action::ScrollOperations(-1))],
+        &[does(&[on('J')], "select the next operations", |model| model.scroll_operations(1)),
+            does(&[on('K')], "select the previous operations", |model| model.scroll_operations(-1))],
             "J, K", Some(("J, K", "operations", 9)),
             "Scroll the table of the operations, which is shown if the workload has more than four operations.";
     },
@@ -88,15 +96,17 @@ const SERVER: ScreenRow = ScreenRow {
     key: '3',
     keys: key_table! {
         in Context::Screen(Screen::Server);
-        &[(key(KeyCode::Up), Action::SelectParameter(Up)), (key(KeyCode::Down), Action::SelectParameter(Down)),
-            (on('k'), Action::SelectParameter(Up)), (on('j'), Action::SelectParameter(Down))],
+        &[does(&[key(KeyCode::Up), on('k')], "select the previous parameter", |model| model.config.select(Up)),
+            does(&[key(KeyCode::Down), on('j')], "select the next parameter", |model| model.config.select(Down))],
             "↑, ↓, k, j", Some(("↑↓", "parameter", 2)),
             "Select a parameter of the server.";
-        &[(key(KeyCode::Left), Action::TurnParameter(Down)), (key(KeyCode::Right), Action::TurnParameter(Up))],
+        &[does(&[key(KeyCode::Left)], "set the parameter a step down", |model| model.turn_parameter(Down)),
+            does(&[key(KeyCode::Right)], "set the parameter a step up", |model| model.turn_parameter(Up))],
             "←, →", Some(("←→", "set", 2)),
             "Set the selected parameter a step lower or higher. redyno asks first. A new segment begins. The old value is \
              restored at the end of the session.";
-        &[(key(KeyCode::Enter), Action::TypeParameter)], "Enter", Some(("Enter", "type", 4)),
+        &[does(&[key(KeyCode::Enter)], "type a value for the parameter", Model::type_parameter)],
+            "Enter", Some(("Enter", "type", 4)),
             "Type a value for the selected parameter, such as 100mb, 1.5 GiB or 5ms, or choose a value from its list.";
     },
     turns_parameters: true,
@@ -111,15 +121,19 @@ const SEGMENTS: ScreenRow = ScreenRow {
         in Context::Screen(Screen::Segments);
         ROWS, ROWS_WRITTEN, Some(("↑↓", "select", 2)),
             "Select a segment.";
-        &[(key(KeyCode::Left), Action::SortBy(Down)), (key(KeyCode::Right), Action::SortBy(Up))],
+        &[does(&[key(KeyCode::Left)], "sort by the column to the left", |model| model.sort_by(Down)),
+            does(&[key(KeyCode::Right)], "sort by the column to the right", |model| model.sort_by(Up))],
             "←, →", Some(("←→", "sort", 2)),
             "Sort by the next column to the left or right.";
-        &[(on('R'), Action::ReverseOrder)], "R", Some(("R", "reverse", 4)),
+        &[does(&[on('R')], "reverse the order of the rows", Model::reverse_order)],
+            "R", Some(("R", "reverse", 4)),
             "Reverse the order.";
-        &[(on('b'), Action::PinBaseline)], "b", Some(("b", "baseline", 1)),
+        &[does(&[on('b')], "pin the segment as baseline, or unpin it", Model::pin_baseline)],
+            "b", Some(("b", "baseline", 1)),
             "Make the selected segment the baseline: the table shows the differences from the baseline, and \
              whether they are more than noise. Press b on the baseline to unpin it.";
-        &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "go there", 3)),
+        &[does(&[key(KeyCode::Enter)], "go to the moment of the selected row", Model::go_to_row)],
+            "Enter", Some(("Enter", "go there", 3)),
             "Freeze the view, with the cursor in the selected segment.";
     },
     ..ScreenRow::PLAIN
@@ -133,14 +147,19 @@ const LOG: ScreenRow = ScreenRow {
         in Context::Screen(Screen::Log);
         ROWS, ROWS_WRITTEN, Some(("↑↓", "select", 2)),
             "Select a line. While the last line is selected, the selection follows new lines.";
-        &[(key(KeyCode::Left), Action::TurnFilter(Down)), (key(KeyCode::Right), Action::TurnFilter(Up))],
+        &[does(&[key(KeyCode::Left)], "log, previous kind", |model| model.turn_filter(Down)),
+            does(&[key(KeyCode::Right)], "log, next kind", |model| model.turn_filter(Up))],
             "←, →", Some(("←→", "kind", 4)),
             "Show everything, or only events, errors, marks or segments.";
-        &[(on('/'), Action::BeginSearch)], "/", Some(("/", "search", 1)),
+        &[does(&[on('/')], "search the log", |model| model.begin_typing(Purpose::Search, TextEntry::sentence("")))],
+            "/", Some(("/", "search", 1)),
             "Search for a text; case does not matter.";
-        &[(on('n'), Action::FindNext(Down)), (on('N'), Action::FindNext(Up))], "n, N", Some(("n", "next", 4)),
+        &[does(&[on('n')], "log, next hit", |model| model.find_next(Down)),
+            does(&[on('N')], "log, previous hit", |model| model.find_next(Up))],
+            "n, N", Some(("n", "next", 4)),
             "Go to the next match, down or up.";
-        &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "go there", 3)),
+        &[does(&[key(KeyCode::Enter)], "go to the moment of the selected row", Model::go_to_row)],
+            "Enter", Some(("Enter", "go there", 3)),
             "Freeze the view, with the cursor at the moment of the selected line. An entry of the slow log is shown in full.";
     },
     ..ScreenRow::PLAIN
@@ -152,7 +171,8 @@ const CURVE: ScreenRow = ScreenRow {
     key: '6',
     keys: key_table! {
         in Context::Screen(Screen::Curve);
-        &[(key(KeyCode::Left), Action::TurnDimension(Down)), (key(KeyCode::Right), Action::TurnDimension(Up))],
+        &[does(&[key(KeyCode::Left)], "draw the curve over the previous knob", |model| model.turn_dimension(Down)),
+            does(&[key(KeyCode::Right)], "draw the curve over the next knob", |model| model.turn_dimension(Up))],
             "←, →", Some(("←→", "over", 1)),
             "Draw the curve over another knob or server parameter that has had several values in this session. By default, \
              the curve shows the knob of the experiment, or the knob that was changed most.";
@@ -168,12 +188,15 @@ const NODES: ScreenRow = ScreenRow {
         in Context::Screen(Screen::Nodes);
         ROWS, ROWS_WRITTEN, Some(("↑↓", "select", 2)),
             "Select a node.";
-        &[(key(KeyCode::Left), Action::SortBy(Down)), (key(KeyCode::Right), Action::SortBy(Up))],
+        &[does(&[key(KeyCode::Left)], "sort by the column to the left", |model| model.sort_by(Down)),
+            does(&[key(KeyCode::Right)], "sort by the column to the right", |model| model.sort_by(Up))],
             "←, →", Some(("←→", "sort", 2)),
             "Sort the nodes by another column. At first, they are in the order in which they were found.";
-        &[(on('R'), Action::ReverseOrder)], "R", Some(("R", "reverse", 4)),
+        &[does(&[on('R')], "reverse the order of the rows", Model::reverse_order)],
+            "R", Some(("R", "reverse", 4)),
             "Reverse the order.";
-        &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "show this node", 1)),
+        &[does(&[key(KeyCode::Enter)], "go to the moment of the selected row", Model::go_to_row)],
+            "Enter", Some(("Enter", "show this node", 1)),
             "Show the selected node on all other screens.";
     },
     ..ScreenRow::PLAIN

@@ -19,9 +19,7 @@ mod workloads;
 
 pub use self::offers::{Offer, PaletteCommand};
 
-use super::{
-    InputMode, Model, Order, Purpose, TextEntry, Tone, Typing, UserQuestion, list::moved, update::act,
-};
+use super::{InputMode, Model, Order, Purpose, TextEntry, Tone, Typing, UserQuestion, list::moved};
 
 impl Model {
     /// Opens the palette with this text in its input line.
@@ -63,7 +61,7 @@ impl Model {
         match command {
             PaletteCommand::Type(text) => self.open_palette(&text),
             PaletteCommand::Refuse(why) => self.show_message(Tone::Warning, why),
-            PaletteCommand::Do(action) => act(self, action),
+            PaletteCommand::Do(action) => (action.run)(self),
             PaletteCommand::Set(knobs) if knobs == self.panel.wanted => {
                 self.show_message(Tone::Info, "no change: the load settings have these values already");
             }

@@ -157,13 +157,12 @@ impl Model {
         let is_own =
             |context: &Context| matches!(context, Context::Screen(screen) if *screen != Screen::Overview);
         let here = self.contexts_here().into_iter().find(is_own);
-        let of_screen = |offer: &Offer| {
-            let does = |command: &PaletteCommand, action: Action| {
-                *command == PaletteCommand::Do(action) && !action.moves()
-            };
-            let mut own =
-                bindings().filter(|binding| Some(binding.context) == here).flat_map(|binding| binding.keys);
-            own.any(|(_, action)| does(&offer.command, *action))
+        let own = || bindings().filter(|binding| Some(binding.context) == here);
+        let of_screen = |offer: &Offer| match offer.command {
+            PaletteCommand::Do(action) => {
+                !action.selects() && own().any(|binding| binding.actions.contains(&action))
+            }
+            _ => false,
         };
         let usual = if self.playback.is_some() { USUAL_IN_A_RECORDING } else { USUAL };
         let place =
@@ -222,18 +221,20 @@ impl Model {
         };
         let mut offers: Vec<Offer> = Vec::new();
         for binding in bindings().filter(|binding| holds(binding.context)) {
-            for (pattern, action) in binding.keys {
-                let command = PaletteCommand::Do(*action);
-                match offers.iter_mut().find(|offer| offer.command == command) {
-                    Some(known) if !known.keys.split(", ").any(|key| key == pattern.to_string()) => {
-                        known.keys += &format!(", {pattern}");
+            for action in binding.actions {
+                let keys: Vec<_> = action.keys.iter().map(ToString::to_string).collect();
+                match offers.iter_mut().find(|offer| offer.title == action.title) {
+                    Some(known) => {
+                        let is_new = |key: &String| !known.keys.split(", ").any(|known| known == key);
+                        let new: String =
+                            keys.iter().filter(|key| is_new(key)).map(|key| format!(", {key}")).collect();
+                        known.keys += &new;
                     }
-                    Some(_) => {}
                     None => offers.push(Offer {
-                        title: action.title(),
-                        keys: pattern.to_string(),
+                        title: action.title.to_owned(),
+                        keys: keys.join(", "),
                         help: binding.help.to_owned(),
-                        command,
+                        command: PaletteCommand::Do(*action),
                     }),
                 }
             }

@@ -1,6 +1,6 @@
 //! The effects of mouse clicks on the screen. Each of them is also possible with keys.
 
-use super::{Action, InputMode, Key, KeyCode, Model, Purpose, Typing, act, action};
+use super::{InputMode, Key, KeyCode, Model, Purpose, Typing, action};
 use crate::app::{Direction, Knob, Screen};
 
 /// The part of the screen under the mouse.
@@ -49,7 +49,7 @@ impl Model {
             (InputMode::Screen, Gesture::Click, _) => self.click(spot),
             (InputMode::Screen, Gesture::Wheel { up }, _) => self.wheel(spot, up),
             (InputMode::Typing(_), Gesture::Wheel { up }, _) => {
-                act(self, Action::Scroll(if up { -1 } else { 1 }));
+                self.scroll(if up { -1 } else { 1 });
             }
             (
                 InputMode::Typing(Typing { purpose: Purpose::Command { chosen }, .. }),
@@ -66,7 +66,7 @@ impl Model {
     fn click(&mut self, spot: Spot) {
         match spot {
             Spot::Knob(knob) => self.panel.selected = knob,
-            Spot::Tab(screen) => act(self, Action::Show(screen)),
+            Spot::Tab(screen) => self.show(screen),
             Spot::Chart { column } => {
                 let axis = self.axis(self.columns);
                 self.put_cursor(axis.start_s(column));
@@ -80,15 +80,15 @@ impl Model {
     /// the wheel moves through lists, like the arrow keys.
     fn wheel(&mut self, spot: Spot, up: bool) {
         if let Spot::Knob(_) = spot {
-            return act(self, Action::Select(if up { Direction::Up } else { Direction::Down }));
+            return self.panel.select(if up { Direction::Up } else { Direction::Down });
         }
         if let Spot::Chart { .. } = spot {
-            return act(self, if up { Action::ZoomIn } else { Action::ZoomOut });
+            return self.zoom_or_say(up);
         }
         let arrow = Key::plain(if up { KeyCode::Up } else { KeyCode::Down });
         let own = self.context_of_screen();
         if let Some(action) = own.and_then(|own| action(&[own], arrow)) {
-            act(self, action);
+            (action.run)(self);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::{
-    app::{LoadState, Notice, Playback, Reachability, Screen},
+    app::{LoadState, Notice, Playback, Reachability, Screen, TextEntry},
     gauge::Gauge,
     session::TimelineOptions,
 };

@@ -25,8 +25,7 @@ use crate::{
     tui::{
         Ink, Paint, Scene, row,
         widgets::{
-            command_table,
-            knobs,
+            command_table, knobs,
             percentiles::{self, LatencySeries},
             receivers, results, spent,
         },
