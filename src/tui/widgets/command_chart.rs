@@ -14,8 +14,10 @@ use super::{
     ChartContext,
     chart_context::{self, LegendEntry},
     figures::{NONE, trimmed},
+    value_axis::{self, Height},
 };
 use crate::{
+    app::{AxisScale, ValueAxis},
     session::timeline::{CommandCell, Level},
     tui::{Dots, Ink, Paint, linear_top, row},
     units,
@@ -45,16 +47,17 @@ pub fn draw(paint: &mut Paint, area: Rect, context: &ChartContext) {
         return;
     }
     let top = linear_top(highest);
-    axis(paint, chart, plot.x.saturating_sub(1), top);
+    // The highest value is below the top edge.
+    let axis = ValueAxis { low: 0.0, high: top * 1.02, scale: AxisScale::Linear };
+    value_axis::draw(paint, chart, plot.x.saturating_sub(1), &axis, |rate| trimmed(&units::count(rate)));
     let marks = paint.glyphs().lines;
     let busiest = busiest(context);
     let named = busiest.iter().enumerate().map(|(n, name)| (Some(*name), marks[n], INKS[n % INKS.len()]));
     let lines: Vec<CommandLook> = std::iter::once((None, marks[4], Ink::Text)).chain(named).collect();
     // The line for the sum of all commands is drawn first, below the other lines.
     let dots = Dots::of(paint, plot);
-    let last = dots.rows().saturating_sub(1);
     for (name, mark, ink) in &lines {
-        let height = |value: f64| (value / top * f64::from(last)).round().clamp(0.0, last.into()) as u16;
+        let height = |value: f64| Height::of(value, &axis, dots).dot(dots);
         dots.steps(paint, values(*name).into_iter().map(|value| value.map(height)), *mark, *ink);
     }
     context.lines(paint, plot);
@@ -110,16 +113,4 @@ pub fn busiest<'a>(context: &'a ChartContext) -> Vec<&'a str> {
 /// Returns the ink of a command, or `None` if the command has no line.
 pub fn ink(context: &ChartContext, name: &str) -> Option<Ink> {
     busiest(context).iter().position(|known| *known == name).map(|n| INKS[n % INKS.len()])
-}
-
-fn axis(paint: &mut Paint, chart: Rect, x: u16, top: f64) {
-    let glyphs = paint.glyphs();
-    let last = chart.height - 1;
-    (chart.top()..chart.bottom()).for_each(|y| paint.dot(x, y, glyphs.vertical, Ink::Faint));
-    let middle = (last >= 12 || last >= 4 && last.is_multiple_of(2)).then_some((last / 2, top / 2.0));
-    for (n, value) in [Some((0, top)), middle, Some((last, 0.0))].into_iter().flatten() {
-        let label = Rect { width: x.saturating_sub(chart.x), ..row(chart, n) };
-        paint.right(label, &trimmed(&units::count(value)), Ink::Faint);
-        paint.dot(x, chart.y + n, if n == last { glyphs.origin } else { glyphs.tick }, Ink::Faint);
-    }
 }

@@ -36,10 +36,12 @@ use ratatui::layout::Rect;
 use super::{
     figures::{NONE, decade, figure},
     table::{ScreenTable, TableColumn, fitting},
+    value_axis::{self, Height},
 };
 use crate::{
+    app::ValueAxis,
     stats::{Band, Latency, PERCENTILES, curve, spectrum},
-    tui::{Dots, Ink, LogScale, Paint, cut, from_column, row},
+    tui::{Dots, Ink, Paint, cut, from_column, row},
     units,
 };
 
@@ -126,13 +128,14 @@ pub fn draw_curve(paint: &mut Paint, area: Rect, series: &[LatencySeries]) {
     let dots = Dots::of(paint, plot);
     let steps = dots.columns().into();
     let curves: Vec<_> = series.iter().map(|one| one.latency.curve(nines, steps)).collect();
-    let scale = scale(curves.iter().flatten().flatten().copied());
-    latency_axis(paint, plot, scale);
+    let axis = axis(curves.iter().flatten().flatten().copied());
+    value_axis::draw(paint, Rect { x: area.x, ..plot }, plot.x - 1, &axis, |ns| decade(ns.round() as u64));
+    let height = |ns: &Option<u64>| ns.map(|ns| Height::of(ns.max(1) as f64, &axis, dots).dot(dots));
     let ends: Vec<_> = series
         .iter()
         .zip(&curves)
         .rev()
-        .map(|(one, curve)| (one, line(paint, dots, one, &heights(dots, scale, curve))))
+        .map(|(one, curve)| (one, line(paint, dots, one, curve.iter().map(height))))
         .collect();
     percentile_axis(paint, plot, nines);
     for (one, end) in ends.into_iter().rev() {
@@ -142,22 +145,17 @@ pub fn draw_curve(paint: &mut Paint, area: Rect, series: &[LatencySeries]) {
     }
 }
 
-/// Returns the height of each point of a curve above the bottom, in dots.
-fn heights(dots: Dots, scale: LogScale, curve: &[Option<u64>]) -> Vec<Option<u16>> {
-    curve.iter().map(|value| value.map(|ns| (scale.step(ns, dots.rows().into()) - 1) as u16)).collect()
-}
-
 /// Draws the line of a distribution. Returns the cell at the end of the line.
 fn line(
     paint: &mut Paint,
     dots: Dots,
     series: &LatencySeries,
-    heights: &[Option<u16>],
+    heights: impl Iterator<Item = Option<u16>>,
 ) -> Option<(u16, u16)> {
     let mut before = None;
     let mut end = None;
     for (n, height) in (0..).zip(heights) {
-        let Some(height) = *height else { break };
+        let Some(height) = height else { break };
         // A line for comparison is dashed: two of four dots are drawn.
         let is_gap = series.is_comparison && n % 4 > 1;
         let low = before.map_or(height, |before: u16| (before + 1).min(height));
@@ -192,43 +190,16 @@ fn is_blank(paint: &Paint, x: u16, y: u16) -> bool {
     paint.at(x, y).is_some_and(|symbol| symbol == " " || symbol.starts_with(grid))
 }
 
-/// From this height on, values between powers of ten also have labels.
-const LABELLED_STEPS: u16 = 20;
-
-/// Returns 1, 2 and 5 times each power of ten, in ascending order, up to a hundred hours.
-fn round_steps() -> impl Iterator<Item = u64> {
-    (0..15).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)))
-}
-
-/// Returns the shortest scale between two round values that contains all values and is at least a decade long.
-fn scale(values: impl Iterator<Item = u64> + Clone) -> LogScale {
-    let (Some(lowest), Some(highest)) = (values.clone().min(), values.max()) else {
-        return LogScale::covering(std::iter::empty());
-    };
-    let lowest_ns = round_steps().take_while(|ns| *ns <= lowest.max(1)).last().unwrap_or(1);
-    let needed = highest.max(lowest_ns.saturating_mul(10));
-    LogScale { lowest_ns, highest_ns: round_steps().find(|ns| *ns >= needed).unwrap_or(needed) }
-}
-
-fn latency_axis(paint: &mut Paint, plot: Rect, scale: LogScale) {
-    let glyphs = paint.glyphs();
-    let x = plot.x - 1;
-    for y in plot.top()..plot.bottom() {
-        paint.dot(x, y, glyphs.vertical, Ink::Faint);
+/// Returns the shortest axis between two round values that contains all values and is at least a decade long.
+fn axis(values: impl Iterator<Item = u64>) -> ValueAxis {
+    let values = values.map(|ns| ns.max(1) as f64);
+    let (low, high) = values.fold((f64::MAX, 0.0_f64), |(low, high), ns| (low.min(ns), high.max(ns)));
+    if high == 0.0 {
+        // Without values, the axis is from 10 µs to 10 ms.
+        return value_axis::log_axis(10e3, 10e6);
     }
-    let mut free_below = plot.bottom();
-    for ns in round_steps().filter(|ns| (scale.lowest_ns..=scale.highest_ns).contains(ns)) {
-        let y = plot.bottom() - (scale.step(ns, plot.height.into()) as u16).min(plot.height);
-        // There is a blank row between two labels; decades have precedence.
-        let is_decade = 10_u64.pow(ns.ilog10()) == ns;
-        if y >= free_below || !is_decade && plot.height < LABELLED_STEPS {
-            continue;
-        }
-        free_below = y.saturating_sub(1);
-        let place = Rect { x: x.saturating_sub(GUTTER - 1), y, width: GUTTER - 1, height: 1 };
-        paint.right(place, &decade(ns), Ink::Faint);
-        paint.dot(x, y, glyphs.tick, Ink::Faint);
-    }
+    let shortest = value_axis::log_axis(low, high);
+    value_axis::log_axis(low, high.max(shortest.low * 10.0))
 }
 
 /// Draws the horizontal axis, with a mark and a label at each percentile: 90 %, 99 %, 99.9 % and so on.
@@ -328,10 +299,11 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_ends_at_round_values_and_is_at_least_a_decade_long() {
+    fn the_axis_ends_at_round_values_and_is_at_least_a_decade_long() {
+        // The ends are 2 % beyond the round values.
         let ends = |values: &[u64]| {
-            let LogScale { lowest_ns, highest_ns } = scale(values.iter().copied());
-            (lowest_ns, highest_ns)
+            let axis = axis(values.iter().copied());
+            ((axis.low * 1.02).round() as u64, (axis.high / 1.02).round() as u64)
         };
         assert_eq!(ends(&[11_900, 24_000_000]), (10_000, 50_000_000));
         assert_eq!(ends(&[300_000, 310_000]), (200_000, 2_000_000));
