@@ -12,9 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossterm::event::{
-    self, Event as Raw, KeyCode as RawCode, KeyEvent, KeyModifiers, MouseButton, MouseEventKind,
-};
+use crossterm::event::{self, Event as Raw, KeyEvent, KeyModifiers, MouseButton, MouseEventKind};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -161,8 +159,8 @@ fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")
 }
 
-/// Returns the event in the app's types; `None` for events that redyno ignores, such as key releases, drags, focus
-/// changes and unknown keys.
+/// Returns the event in the app's types; `None` for events that redyno ignores, such as key releases, drags and focus
+/// changes.
 fn decode(raw: &Raw) -> Option<TerminalEvent> {
     match raw {
         Raw::Resize(..) => Some(TerminalEvent::Resize),
@@ -181,30 +179,11 @@ fn decode(raw: &Raw) -> Option<TerminalEvent> {
     }
 }
 
+/// Returns the key of an event; `None` for keys with Alt and similar modifiers, which have no function in redyno.
 fn decode_key(key: &KeyEvent) -> Option<Key> {
-    let code = match key.code {
-        RawCode::Char(c) => KeyCode::Char(c),
-        RawCode::Up => KeyCode::Up,
-        RawCode::Down => KeyCode::Down,
-        RawCode::Left => KeyCode::Left,
-        RawCode::Right => KeyCode::Right,
-        RawCode::PageUp => KeyCode::PageUp,
-        RawCode::PageDown => KeyCode::PageDown,
-        RawCode::Home => KeyCode::Home,
-        RawCode::End => KeyCode::End,
-        RawCode::Enter => KeyCode::Enter,
-        RawCode::Esc => KeyCode::Esc,
-        RawCode::Backspace => KeyCode::Backspace,
-        RawCode::Delete => KeyCode::Delete,
-        RawCode::Tab => KeyCode::Tab,
-        RawCode::BackTab => KeyCode::BackTab,
-        RawCode::F(1) => KeyCode::F1,
-        _ => return None,
-    };
-    // Keys with Alt and similar modifiers have no function in redyno.
     let others = KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META | KeyModifiers::HYPER;
-    (!key.modifiers.intersects(others))
-        .then(|| Key { code, ctrl: key.modifiers.contains(KeyModifiers::CONTROL) })
+    let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+    (!key.modifiers.intersects(others)).then_some(Key { code: key.code, ctrl })
 }
 
 #[cfg(test)]
@@ -217,12 +196,13 @@ mod tests {
     fn key_presses_are_events_but_releases_and_alt_keys_are_not() {
         let press = |code, modifiers| decode(&Raw::Key(KeyEvent::new(code, modifiers)));
         let q = Key::plain(KeyCode::Char('q'));
-        assert_eq!(press(RawCode::Char('q'), KeyModifiers::NONE), Some(TerminalEvent::Key(q)));
-        assert_eq!(press(RawCode::Char('q'), KeyModifiers::ALT), None);
+        assert_eq!(press(KeyCode::Char('q'), KeyModifiers::NONE), Some(TerminalEvent::Key(q)));
+        assert_eq!(press(KeyCode::Char('q'), KeyModifiers::ALT), None);
         let ctrl_c = Key { code: KeyCode::Char('c'), ctrl: true };
-        assert_eq!(press(RawCode::Char('c'), KeyModifiers::CONTROL), Some(TerminalEvent::Key(ctrl_c)));
-        assert_eq!(press(RawCode::Insert, KeyModifiers::NONE), None);
-        let mut release = KeyEvent::new(RawCode::Char('q'), KeyModifiers::NONE);
+        assert_eq!(press(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(TerminalEvent::Key(ctrl_c)));
+        let insert = Key::plain(KeyCode::Insert);
+        assert_eq!(press(insert.code, KeyModifiers::NONE), Some(TerminalEvent::Key(insert)));
+        let mut release = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE);
         release.kind = KeyEventKind::Release;
         assert_eq!(decode(&Raw::Key(release)), None);
         assert_eq!(decode(&Raw::Resize(0, 0)), Some(TerminalEvent::Resize));

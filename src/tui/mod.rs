@@ -1,4 +1,4 @@
-//! The terminal: the only module that uses ratatui and crossterm.
+//! The terminal: the only module that uses ratatui and, except for the names of keys, crossterm.
 //!
 //! ```text
 //!   events ──► app::update ──► app::Model ──► layout ──► screens ──► widgets ──► paint ──► terminal

@@ -1,5 +1,6 @@
 //! The key table: the action of each key, and the texts about keys in the footer, the help and the manual page. Each
-//! submodule has a part of the key table. The types of keys are independent of crossterm, the terminal library.
+//! submodule has a part of the key table. Of crossterm, the terminal library, it uses only the
+//! names of keys.
 
 /// Makes a part of the key table. Each context has bindings. Each binding has actions with their keys, the
 /// keys as text, the hint for the footer, and the help.
@@ -15,6 +16,7 @@ mod screens;
 
 pub use self::action::{Action, Context, JumpTarget};
 pub use self::screens::{Pane, Screen};
+pub use crossterm::event::KeyCode;
 
 use std::fmt;
 
@@ -71,39 +73,6 @@ const ROWS: &[Action] = &[
 /// The keys of [`ROWS`] as help and manual show them.
 const ROWS_WRITTEN: &str = "↑, ↓, k, j, PgUp, PgDn, Home, End";
 
-macro_rules! key_codes {
-    ($($key:ident $name:literal,)*) => {
-        /// A key without its modifiers.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum KeyCode {
-            /// A printable character: Shift-a is `A`.
-            Char(char),
-            $(#[doc = $name] $key,)*
-        }
-
-        impl fmt::Display for KeyCode {
-            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                match self {
-                    Self::Char(' ') => f.write_str("Space"),
-                    Self::Char(c) => write!(f, "{c}"),
-                    $(Self::$key => f.write_str($name),)*
-                }
-            }
-        }
-
-        /// All keys that are not characters.
-        #[cfg(test)]
-        pub(super) const NAMED_KEYS: &[KeyCode] = &[$(KeyCode::$key,)*];
-    };
-}
-
-key_codes! {
-    Up "↑", Down "↓", Left "←", Right "→",
-    PageUp "PgUp", PageDown "PgDn", Home "Home", End "End",
-    Enter "Enter", Esc "Esc", Backspace "Backspace", Delete "Delete",
-    Tab "Tab", BackTab "Shift-Tab", F1 "F1",
-}
-
 /// A key that was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
@@ -146,6 +115,13 @@ impl KeyPattern {
 impl fmt::Display for KeyPattern {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
+            Self::Key(KeyCode::Up) => f.write_str("↑"),
+            Self::Key(KeyCode::Down) => f.write_str("↓"),
+            Self::Key(KeyCode::Left) => f.write_str("←"),
+            Self::Key(KeyCode::Right) => f.write_str("→"),
+            Self::Key(KeyCode::PageUp) => f.write_str("PgUp"),
+            Self::Key(KeyCode::PageDown) => f.write_str("PgDn"),
+            Self::Key(KeyCode::BackTab) => f.write_str("Shift-Tab"),
             Self::Key(code) => code.fmt(f),
             Self::Ctrl(letter) => write!(f, "Ctrl-{}", letter.to_ascii_uppercase()),
             Self::Character => f.write_str("any character"),
@@ -208,8 +184,27 @@ mod tests {
     use super::*;
     use crate::app::{KeyCode, Screen};
 
+    /// The keys that are not characters.
+    const NAMED_KEYS: [KeyCode; 15] = [
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+        KeyCode::Home,
+        KeyCode::End,
+        KeyCode::Enter,
+        KeyCode::Esc,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+        KeyCode::Tab,
+        KeyCode::BackTab,
+        KeyCode::F(1),
+    ];
+
     fn every_key() -> Vec<Key> {
-        let all = (' '..='~').map(KeyCode::Char).chain(NAMED_KEYS.iter().copied());
+        let all = (' '..='~').map(KeyCode::Char).chain(NAMED_KEYS);
         all.flat_map(|code| [Key { code, ctrl: false }, Key { code, ctrl: true }]).collect()
     }
 

@@ -100,7 +100,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "No.";
 
     in Context::Help;
-    &[does(&[key(KeyCode::Esc), key(KeyCode::Enter), key(KeyCode::F1), on('?'), on('q')], "close", dismiss)],
+    &[does(&[key(KeyCode::Esc), key(KeyCode::Enter), key(KeyCode::F(1)), on('?'), on('q')], "close", dismiss)],
         "Esc, Enter or F1; also ? or q while nothing is typed", Some(("Esc, Enter", "close", 0)),
         "Close the help. To search the help, type a key, a sign, a lane (a small chart) or a word.";
     &[does(&[key(KeyCode::Up)], "scroll up by 1", |model| model.scroll(-1)),
@@ -144,7 +144,7 @@ pub(super) const STEER: &[Binding] = key_table! {
     in Context::Main;
     &[does(&[on('q')], "quit", |model| model.request(Effect::Quit))], "q", Some(("q", "quit", 0)),
         "Quit. The keys that the load wrote are removed, and a summary stays in the scrollback.";
-    &[does(&[on('?'), key(KeyCode::F1)], "help", Model::open_help)], "?, F1", Some(("?", "help", 0)),
+    &[does(&[on('?'), key(KeyCode::F(1))], "help", Model::open_help)], "?, F1", Some(("?", "help", 0)),
         "Open this help.";
     SHOW, "its number", None,
         "Show a screen. The bottom line lists all screens.";
