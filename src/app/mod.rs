@@ -65,7 +65,7 @@ pub use self::segment_table::SEGMENT_COLUMNS;
 pub use self::source::{Effect, Source};
 pub use self::subject::Subject;
 pub use self::tables::{LogKind, LogLine, LogView};
-pub use self::track::{Reachability, Track};
+pub use self::track::Track;
 pub use self::update::{Gesture, Mouse, Msg, Spot, update};
 pub use crate::{
     knobs::{Direction, Knob, KnobError, KnobPreset, PRESETS},

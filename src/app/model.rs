@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Charts, ConfigPanel, Effect, InputMode, LogView, Lookback, NodeColumn, Order, Pane, Panel, Playback,
-    Purpose, Reachability, RecordingState, Screen, SortedTable, TextEntry, Track, Typing, UserQuestion, View,
-    Zoom,
+    Purpose, RecordingState, Screen, SortedTable, TextEntry, Track, Typing, UserQuestion, View, Zoom,
 };
 use crate::{
     diagnose::{FindingsByNode, NodeState},
@@ -246,11 +245,6 @@ impl Model {
         self.tracks.swap_remove(0).timeline
     }
 
-    /// Returns whether the target answers at present.
-    pub fn reachability(&self) -> &Reachability {
-        &self.track().reachability
-    }
-
     /// Returns the knobs (load settings) of the current segment or, in a recording, of the segment shown.
     /// Before the first segment, returns the knobs from the start of the session, without load.
     pub fn in_force(&self) -> &Knobs {
@@ -273,28 +267,13 @@ impl Model {
     /// Returns the state of the load, and pending changes.
     pub fn load_state(&self) -> LoadState {
         let (wanted, in_force) = (&self.panel.wanted, self.in_force());
-        match self.tracks[0].reachability {
-            _ if self.course != SessionPhase::Running || wanted == in_force => {
-                if in_force.load {
-                    LoadState::On
-                } else {
-                    LoadState::Off
-                }
-            }
-            _ if self.is_asked() => LoadState::Asking,
-            Reachability::Down { .. } => LoadState::Waiting,
-            Reachability::Unknown | Reachability::Up { .. } => LoadState::Settling,
-        }
-    }
-
-    /// Returns whether the target answered at the moment shown.
-    pub fn reachability_shown(&self) -> Reachability {
-        if self.is_live() {
-            return self.track().reachability.clone();
-        }
-        match self.shown().outage() {
-            Some((since_s, cause)) => Reachability::Down { since_s, cause: cause.to_owned() },
-            None => Reachability::Up { since_s: 0.0 },
+        let is_settled = self.course != SessionPhase::Running || wanted == in_force;
+        match () {
+            () if is_settled && in_force.load => LoadState::On,
+            () if is_settled => LoadState::Off,
+            () if self.is_asked() => LoadState::Asking,
+            () if self.timeline().latest().outage().is_some() => LoadState::Waiting,
+            () => LoadState::Settling,
         }
     }
 

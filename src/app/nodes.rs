@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Model, NODE_GAUGES, NodeRow, Reachability, Screen, Tone, Track, list::moved};
+use super::{Model, NODE_GAUGES, NodeRow, Screen, Tone, Track, list::moved};
 use crate::{
     events::EventKind,
     gauge::Gauge,
@@ -107,12 +107,6 @@ impl Model {
         let reading = track.reading(self.figures_view());
         let status = reading.status().map(|status| &status.body);
         let identity = reading.session().map(|session| &session.target);
-        let is_live = self.is_live();
-        let outage = match (&track.reachability, reading.outage()) {
-            (Reachability::Down { since_s, cause }, _) if is_live => Some((*since_s, cause.clone())),
-            (_, Some((since_s, cause))) if !is_live => Some((since_s, cause.to_owned())),
-            _ => None,
-        };
         // Events about nodes that join or leave are in the tracks of all nodes.
         let membership = |event: &Event| match event.what {
             _ if usize::from(event.node) != number => None,
@@ -145,7 +139,7 @@ impl Model {
                 .events()
                 .next_back()
                 .map(|event| (event.t_s, reading.words().worded(event.what.to_string()))),
-            outage,
+            outage: reading.outage().map(|(since_s, cause)| (since_s, cause.to_owned())),
             findings: self.findings_of(number),
         }
     }

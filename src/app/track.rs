@@ -15,26 +15,6 @@ use crate::session::{
     timeline::{ErrorLog, Excerpt, Reading, Segments},
 };
 
-/// Whether the target answers.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Reachability {
-    /// It is not known yet whether the target answers.
-    #[default]
-    Unknown,
-    /// The target answers.
-    Up {
-        /// The time when the target began to answer, in seconds of the session.
-        since_s: f64,
-    },
-    /// The target does not answer.
-    Down {
-        /// The time when the outage began, in seconds of the session.
-        since_s: f64,
-        /// The cause of the outage.
-        cause: String,
-    },
-}
-
 /// One node of a session over time.
 #[derive(Debug, Clone)]
 pub struct Track {
@@ -42,25 +22,28 @@ pub struct Track {
     pub timeline: Timeline,
     /// The latest values at the moment when the view was frozen; `None` in a live view.
     frozen: Option<Box<Timeline>>,
-    /// Whether the target answers.
-    pub(super) reachability: Reachability,
+    has_answered: bool,
 }
 
 impl Track {
     /// Creates a track of `timeline`.
     pub fn new(timeline: Timeline) -> Self {
-        Self { timeline, frozen: None, reachability: Reachability::default() }
+        Self { timeline, frozen: None, has_answered: false }
     }
 
     /// Adds a record.
     pub(super) fn push(&mut self, record: &Record) {
-        let answers = matches!(record, Record::Interval(interval) if interval.ops > 0)
-            || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty());
-        // Only a notice of the source ends an outage. A record may be from before the outage.
-        if answers && self.reachability == Reachability::Unknown {
-            self.reachability = Reachability::Up { since_s: 0.0 };
-        }
+        self.has_answered |= match record {
+            Record::Interval(interval) => interval.ops > 0,
+            Record::Ping(span) => !span.body.rtt.is_empty(),
+            record => matches!(record, Record::Server(_)),
+        };
         self.timeline.push(record);
+    }
+
+    /// Returns whether the node has answered a request of the session.
+    pub fn has_answered(&self) -> bool {
+        self.has_answered
     }
 
     /// Adds a part of a recording that was read again, with the records of this node.

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     Context, Delivery, Effect, InputMode, Key, KeyCode, KeyPattern, Model, Notice, Order, Purpose,
-    Reachability, SessionPhase, Tone, Typing, UserQuestion, View, WrittenFile, action, playback::RereadState,
+    SessionPhase, Tone, Typing, UserQuestion, View, WrittenFile, action, playback::RereadState,
 };
 use crate::{
     knobs::Knobs,
@@ -90,7 +90,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 fn on_delivery(model: &mut Model, delivery: &Delivery) {
     match delivery {
         Delivery::Record(record) => on_record(model, record),
-        Delivery::Notice(node, notice) => model.handle_notice(usize::from(*node), notice.clone()),
+        Delivery::Notice(_, notice) => model.handle_notice(notice.clone()),
         Delivery::Stretch(stretch) => model.show_reread_part(stretch),
         Delivery::Refused(order, reason) => {
             if matches!(order, Order::SetKnobs(_) | Order::Prefill(_)) {
@@ -139,21 +139,10 @@ fn on_record(model: &mut Model, record: &Arc<Record>) {
 
 impl Model {
     /// Handles a notice of the source.
-    fn handle_notice(&mut self, node: usize, notice: Notice) {
+    fn handle_notice(&mut self, notice: Notice) {
         match notice {
             Notice::FirstWrite(question) => self.ask(UserQuestion::FirstWrite(question)),
             Notice::Danger(question) => self.ask(UserQuestion::Danger(question)),
-            Notice::Unreachable { since_s, cause } => {
-                if let Some(track) = self.tracks.get_mut(node) {
-                    track.reachability = Reachability::Down { since_s, cause };
-                }
-            }
-            Notice::Reachable => {
-                let since_s = self.timeline().now_s;
-                if let Some(track) = self.tracks.get_mut(node) {
-                    track.reachability = Reachability::Up { since_s };
-                }
-            }
             Notice::Info(text) => self.show_message(Tone::Info, text),
             Notice::Recording(state) => {
                 if let Some(state) = &state {

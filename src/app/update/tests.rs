@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::*;
 use crate::{
-    app::{LoadState, Notice, Playback, Reachability, Screen, TextEntry},
+    app::{LoadState, Notice, Playback, Screen, TextEntry},
+    events::EventKind,
     gauge::Gauge,
-    session::TimelineOptions,
+    session::{Event, TimelineOptions},
 };
 
 fn model() -> Model {
@@ -275,8 +276,8 @@ fn ctrl_c_quits_from_anywhere_and_q_closes_the_help_first() {
 fn an_outage_lasts_until_the_target_answers() {
     let mut model = model();
     let cause = "connection refused".to_owned();
-    deliver(&mut model, Notice::Unreachable { since_s: 4.0, cause: cause.clone() });
-    assert_eq!(*model.reachability(), Reachability::Down { since_s: 4.0, cause });
-    deliver(&mut model, Notice::Reachable);
-    assert_eq!(*model.reachability(), Reachability::Up { since_s: 0.0 });
+    model.push(&Record::Event(Event::new(4.0, EventKind::Unreachable { cause })));
+    assert_eq!(model.shown().outage(), Some((4.0, "connection refused")));
+    model.push(&Record::Event(Event::new(5.0, EventKind::Reachable)));
+    assert_eq!(model.shown().outage(), None);
 }

@@ -32,8 +32,9 @@ mod throughput_chart;
 use super::draw;
 use crate::{
     app::{Delivery, Key, KeyCode, Model, Msg, Notice, Spot, Subject, update},
+    events::EventKind,
     knobs::Knobs,
-    session::{Interval, Record, TimelineOptions},
+    session::{Event, Interval, Record, TimelineOptions},
     tui::{
         canvas::Canvas,
         fixture::{self, GeneratedSession},
@@ -197,7 +198,7 @@ fn overlays_and_states_match_their_snapshots() {
     deliver(&mut model, GeneratedSession::new(Knobs::default()).1);
     snapshot("idle", &model, (80, 24));
     let cause = "connection refused".to_owned();
-    update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::Unreachable { since_s: 4.0, cause })));
+    deliver(&mut model, vec![Record::Event(Event::new(4.0, EventKind::Unreachable { cause }))]);
     snapshot("unreachable", &model, (80, 24));
     press(&mut model, KeyCode::Char('?'));
     snapshot("help", &model, (80, 24));

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use super::{status, table::fitting};
 use crate::{
-    app::{self, LoadState, Model, Playback, Reachability, RecordingState, Screen, Spot},
+    app::{self, LoadState, Model, Playback, RecordingState, Screen, Spot},
     diagnose::Severity,
     session::{Encryption, timeline::Reading},
     tui::{Glyphs, Ink, Paint, from_column},
@@ -108,7 +108,7 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     parts
 }
 
-/// From this width on, the header shows the time when the target began to answer, or stopped answering.
+/// From this width on, the header shows whether the target answers, or the time when it stopped answering.
 const ROOM_FOR_SINCE: u16 = 100;
 
 /// From this width on, the header shows the cause of an outage next to the target.
@@ -170,25 +170,17 @@ fn replay(playback: &Playback, width: u16) -> String {
     format!("REPLAY{file}, {state} {}×", playback.speed())
 }
 
-/// Returns whether the target answers. If there is room, also returns the time when the target began or
-/// stopped answering.
+/// Returns whether the target answers. If there is room, also returns the start of an outage.
 fn reachability(model: &Model, in_full: bool) -> Option<(String, Ink)> {
-    let (word, since_s, ink) = match model.reachability_shown() {
-        Reachability::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),
-        // If the target has answered from the start, no time is shown.
-        Reachability::Up { since_s } if in_full && since_s > 0.0 => ("connected", since_s, Ink::Text),
-        Reachability::Up { .. } if in_full => return Some(("connected".to_owned(), Ink::Text)),
-        Reachability::Unknown if in_full => return Some(("connecting".to_owned(), Ink::Warn)),
-        Reachability::Up { .. } | Reachability::Unknown => return None,
-    };
-    Some((
-        if in_full {
-            format!("{word} since {}", model.timeline().time_text(since_s))
-        } else {
-            word.to_owned()
-        },
-        ink,
-    ))
+    match model.shown().outage() {
+        Some((since_s, _)) if in_full => {
+            Some((format!("UNREACHABLE since {}", model.timeline().time_text(since_s)), Ink::Bad))
+        }
+        Some(_) => Some(("UNREACHABLE".to_owned(), Ink::Bad)),
+        None if !in_full => None,
+        None if model.track().has_answered() => Some(("connected".to_owned(), Ink::Text)),
+        None => Some(("connecting".to_owned(), Ink::Warn)),
+    }
 }
 
 /// Returns the state of the load. While a change is pending, the sign of the load blinks.

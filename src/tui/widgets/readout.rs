@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 
 use super::figures::{NONE, ping_figure};
 use crate::{
-    app::{Model, Reachability},
+    app::Model,
     session::timeline::{Level, Reading},
     tui::{Ink, Paint, from_column},
     units,
@@ -17,12 +17,12 @@ use crate::{
 /// Draws one line: the state of the load, its throughput, and its latency. Figures that do not fit are left out.
 pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
-    let (state, ink) = match (model.reachability(), model.in_force().load) {
-        (Reachability::Down { .. }, _) => (format!("{} unreachable", glyphs.off), Ink::Bad),
-        (_, true) => (format!("{} {}", glyphs.on, throughput(&model.shown())), Ink::Good),
-        (_, false) => (format!("{} load off", glyphs.off), Ink::Text),
-    };
     let reading = model.shown();
+    let (state, ink) = match (reading.outage(), model.in_force().load) {
+        (Some(_), _) => (format!("{} unreachable", glyphs.off), Ink::Bad),
+        (None, true) => (format!("{} {}", glyphs.on, throughput(&reading)), Ink::Good),
+        (None, false) => (format!("{} load off", glyphs.off), Ink::Text),
+    };
     let mut figures = vec![state];
     figures.extend(model.findings().into_iter().map(|finding| finding.short));
     figures.extend(Level::ALL.into_iter().filter_map(|level| known(&reading, level)));

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Model, Playback, Reachability, SessionPhase, Tone},
+    app::{Model, Playback, SessionPhase, Tone},
     diagnose::{Finding, Severity},
     events::{EventKind, ShiftReport},
     experiment::Experiment,
@@ -86,7 +86,7 @@ fn stall(model: &Model, width: usize) -> Option<String> {
 
 /// Returns a sentence if the control connection is lost. Advice that follows the cause is left out if there is no room.
 fn unreachable(model: &Model, width: usize) -> Option<String> {
-    let Reachability::Down { since_s, cause } = &model.reachability_shown() else { return None };
+    let (since_s, cause) = model.shown().outage()?;
     let for_s = model.shown().now_s() - since_s;
     let say = |cause: &str| format!("unreachable for {for_s:.0} s, trying again: {cause}");
     let whole = say(cause);

@@ -312,9 +312,6 @@ fn pass(
         if node.target.tls.as_ref().is_some_and(|tls| !tls.is_verified()) {
             peers.send(node.number, Notice::Warning(UNVERIFIED.to_owned()));
         }
-        if let Some(cause) = &node.unreachable {
-            peers.send(node.number, Notice::Unreachable { since_s: 0.0, cause: cause.clone() });
-        }
         passed.push(match node.is_watched {
             true => Some(Knobs { load: false, ..commission.knobs.clone() }),
             false => node.gate.request(commission.knobs.clone(), &mut node.holders),
@@ -322,7 +319,7 @@ fn pass(
     }
     for may_write in [false, true] {
         for (node, own) in nodes.iter_mut().zip(&mut passed) {
-            if own.is_some() || node.unreachable.is_some() {
+            if own.is_some() || node.is_unreachable {
                 continue;
             }
             let admission = if may_write { node.gate.open(&mut node.holders) } else { None };

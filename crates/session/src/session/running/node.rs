@@ -70,8 +70,8 @@ pub(super) struct SessionNode {
     pub(super) tuning: Tuning,
     /// Whether the node is only watched: it never gets load.
     pub(super) is_watched: bool,
-    /// The reason why the node could not be reached before the session began; `None` if the node could be reached.
-    pub(super) unreachable: Option<String>,
+    /// Whether the node could not be reached before the session began.
+    pub(super) is_unreachable: bool,
     fill: PrefillWatch,
     /// Whether a prefill runs before the next load settings take effect.
     pub(super) fills: bool,
@@ -125,7 +125,7 @@ impl SessionNode {
             tuning: Tuning::new(ledger),
             is_spread,
             is_watched,
-            unreachable: commission.unreachable.clone().filter(|_| number == 0),
+            is_unreachable: commission.unreachable.is_some() && number == 0,
             fill: PrefillWatch::default(),
             keys: None,
             fills: false,
@@ -276,12 +276,6 @@ impl SessionNode {
     fn notice(&mut self, record: &Record) -> Option<Notice> {
         match record {
             Record::Event(event) => match &event.what {
-                EventKind::Unreachable { cause } => {
-                    // From now on events report the outage and its end.
-                    self.unreachable = None;
-                    Some(Notice::Unreachable { since_s: event.t_s, cause: cause.clone() })
-                }
-                EventKind::Reachable => Some(Notice::Reachable),
                 EventKind::FirstError { error, .. } if error == "MOVED" && !self.holders.is_cluster() => {
                     Some(Notice::Warning(OTHER_NODES.to_owned()))
                 }
@@ -290,7 +284,7 @@ impl SessionNode {
             // The server answers again, so a load that was requested during the outage can be checked now.
             Record::Server(_) => {
                 self.gate.retry(&self.holders);
-                self.unreachable.take().map(|_| Notice::Reachable)
+                None
             }
             _ => None,
         }

@@ -104,15 +104,6 @@ pub enum Notice {
     LoadStaysOff(String),
     /// The load was switched off. The text is the reason.
     LoadStopped(String),
-    /// The target cannot be reached; the session keeps trying.
-    Unreachable {
-        /// The start of the outage, in seconds of the session.
-        since_s: f64,
-        /// The cause of the outage.
-        cause: String,
-    },
-    /// The target answers again.
-    Reachable,
     /// Other information.
     Info(String),
     /// A problem: its cause, its meaning and what to do.

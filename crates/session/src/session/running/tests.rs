@@ -123,24 +123,6 @@ fn a_stuck_peer_delays_neither_a_signal_nor_the_cleanup() {
 }
 
 #[test]
-fn a_target_that_answers_again_is_no_longer_unreachable() {
-    let server = demo::start(demo::Options::default()).unwrap();
-    let unreachable = Some("connection refused".to_owned());
-    let late = Commission { unreachable, is_attended: true, ..commission(&server, KeyOwner::OwnServers) };
-    let (session, peers, _signals) = start(late, 1);
-    let mut notices = Vec::new();
-    while notices.last() != Some(&true) {
-        match peers[0].next_within(PATIENCE).expect("the session goes on") {
-            Delivery::Notice(0, Notice::Unreachable { .. }) => notices.push(false),
-            Delivery::Notice(0, Notice::Reachable) => notices.push(true),
-            _ => {}
-        }
-    }
-    peers[0].order(Order::End);
-    assert_eq!((notices, session.end().by), (vec![false, true], EndedBy::Itself));
-}
-
-#[test]
 fn a_refused_order_is_returned_to_its_peer() {
     let server = demo::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(commission(&server, KeyOwner::OwnServers), 2);
