@@ -12,6 +12,7 @@ mod axis;
 mod charts;
 mod command_line;
 mod config_panel;
+mod context;
 mod curve_view;
 mod experiment;
 mod finding_view;
@@ -47,15 +48,14 @@ mod zoom;
 
 pub use self::axis::{AxisScale, TimeAxis, ValueAxis};
 pub use self::charts::Charts;
+pub use self::context::{Context, Pane, Screen};
 pub use self::curve_view::CurveBounds;
-pub use self::keys::{
-    Action, Binding, Context, JumpTarget, Key, KeyCode, KeyPattern, Pane, Screen, action, bindings, footer,
-};
+pub use self::keys::{Action, Binding, JumpTarget, Key, KeyCode, KeyPattern, action, bindings, footer};
 pub use self::list::SortedTable;
 pub use self::mode::{InputMode, Purpose, TextEntry, Typing, UserQuestion};
 pub use self::model::{CommandPrefix, LoadState, Model, SessionPhase, StatusMessage, Tone, Tour};
 pub use self::moment::{Lookback, View, Zoom};
-pub use self::node_table::{NODE_COLUMNS, NODE_GAUGES, NodeColumn, NodeRow};
+pub use self::node_table::{NODE_COLUMNS, NODE_GAUGES, NodeRow};
 pub use self::occurrence::{Occurrence, OccurrenceKind, turned};
 pub use self::outgoing::{FileDestination, FileForm, FileRequest, Picture, WrittenFile};
 pub use self::palette::{Offer, PaletteCommand};
@@ -64,7 +64,7 @@ pub use self::playback::Playback;
 pub use self::segment_table::SEGMENT_COLUMNS;
 pub use self::source::{Effect, Source};
 pub use self::subject::Subject;
-pub use self::tables::{LogKind, LogLine, LogView};
+pub use self::tables::{LogKind, LogLine, LogView, NodeColumn};
 pub use self::track::Track;
 pub use self::update::{Gesture, Mouse, Msg, Spot, update};
 pub use crate::{

@@ -1,6 +1,6 @@
 //! The table of the nodes: its rows and its columns.
 
-use super::{Direction, Model, SortedTable};
+use super::{Direction, Model, NodeColumn, SortedTable};
 use crate::{
     diagnose::Finding,
     gauge::Gauge,
@@ -55,30 +55,6 @@ pub struct NodeRow<'a> {
     pub outage: Option<(f64, String)>,
     /// The findings about the node, the most important first.
     pub findings: Vec<Finding>,
-}
-
-/// A column of the table. Columns are ordered from left to right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NodeColumn {
-    /// The address. Sorting by this column sorts by the number of the node.
-    Node,
-    /// The role.
-    Role,
-    /// The slots of a cluster that the node owns.
-    Slots,
-    /// The node's share of the load. Without load, this is a primary's share of the commands of all
-    /// primaries.
-    Share,
-    /// The load's requests per second or, without load, the node's commands per second.
-    Ops,
-    /// A percentile of the load's service times.
-    Load(Level),
-    /// A percentile of the round trips of PING.
-    Ping(Level),
-    /// The gauge at this position in [`NODE_GAUGES`].
-    Gauge(usize),
-    /// The last event.
-    Event,
 }
 
 use NodeColumn::{Event, Gauge as Of, Load, Node, Ops, Ping, Role, Share, Slots};

@@ -1,6 +1,32 @@
-//! The lines of the log, its filter and its selected line.
+//! The columns of the table of nodes; the lines of the log, its filter and its selected line.
 
 use std::borrow::Cow;
+
+use crate::session::timeline::Level;
+
+/// A column of the table of nodes. Columns are ordered from left to right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NodeColumn {
+    /// The address. Sorting by this column sorts by the number of the node.
+    Node,
+    /// The role.
+    Role,
+    /// The slots of a cluster that the node owns.
+    Slots,
+    /// The node's share of the load. Without load, this is a primary's share of the commands of all
+    /// primaries.
+    Share,
+    /// The load's requests per second or, without load, the node's commands per second.
+    Ops,
+    /// A percentile of the load's service times.
+    Load(Level),
+    /// A percentile of the round trips of PING.
+    Ping(Level),
+    /// The gauge at this position in [`NODE_GAUGES`](super::NODE_GAUGES).
+    Gauge(usize),
+    /// The last event.
+    Event,
+}
 
 /// What a line in the log reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

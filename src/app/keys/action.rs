@@ -1,8 +1,8 @@
-//! The action of a key on the screen, and where each key works.
+//! The actions of keys, and the names of the contexts in which keys work.
 
 use std::fmt;
 
-use super::{KeyPattern, Screen};
+use super::{Context, KeyPattern, Screen};
 use crate::app::Model;
 
 /// What some keys do.
@@ -51,43 +51,6 @@ pub enum JumpTarget {
     Start,
     /// The latest moment of the session.
     End,
-}
-
-/// Where a key has its action: on which screen, or in which situation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Context {
-    /// Everywhere.
-    Anywhere,
-    /// On a screen, while no overlay is open.
-    Main,
-    /// In a frozen view, and in a recording.
-    Time,
-    /// While the view of a live session is frozen.
-    Frozen,
-    /// In a recording.
-    Replay,
-    /// While one part of a screen is shown alone.
-    Maximised,
-    /// While an experiment runs.
-    Experiment,
-    /// While the result of an experiment is shown.
-    Answer,
-    /// On one screen only.
-    Screen(Screen),
-    /// While a search in the log is typed.
-    Search,
-    /// While the user types a text.
-    Typing,
-    /// While the palette is open.
-    Palette,
-    /// While the help is open.
-    Help,
-    /// In the view of the server's keys.
-    Keys,
-    /// While a command line, an entry of the slow log or a client is shown.
-    CommandLine,
-    /// While a question waits for yes or no.
-    Question,
 }
 
 impl Context {

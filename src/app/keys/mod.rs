@@ -14,13 +14,13 @@ mod action;
 mod modes;
 mod screens;
 
-pub use self::action::{Action, Context, JumpTarget};
-pub use self::screens::{Pane, Screen};
+pub use self::action::{Action, JumpTarget};
 pub use crossterm::event::KeyCode;
 
 use std::fmt;
 
 use self::action::does;
+use super::{Context, Screen};
 
 /// A line of the key table.
 #[derive(Debug, Clone, Copy)]

@@ -6,31 +6,11 @@
 //! The code for keys, help, footer, palette, manual and mouse reads these tables. The state of a screen is a field of
 //! the model.
 
-use super::{Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, does, key, on};
+use super::{Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, Screen, does, key, on};
 use crate::app::{
     Direction::{Down, Up},
-    Model, Purpose, TextEntry,
+    Model, Pane, Purpose, TextEntry,
 };
-
-/// The screens, in the order of their keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Screen {
-    /// Load, latency, probes, server and knobs on one time axis.
-    #[default]
-    Overview,
-    /// Complete distributions and percentiles of latencies.
-    Latency,
-    /// The server's own figures.
-    Server,
-    /// All segments, with their knobs and results.
-    Segments,
-    /// Events and errors as text.
-    Log,
-    /// Throughput and latency as functions of the value of a knob.
-    Curve,
-    /// The nodes of a cluster, a primary with its replicas, or several servers side by side.
-    Nodes,
-}
 
 /// A row of the table of screens.
 struct ScreenRow {
@@ -238,25 +218,6 @@ impl Screen {
     pub(in crate::app) fn turns_parameters(self) -> bool {
         self.row().turns_parameters
     }
-}
-
-/// A pane of a screen that can be shown alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pane {
-    /// The throughput over time.
-    Throughput,
-    /// The latency over time.
-    Latency,
-    /// The lanes (charts of a few rows) of the probes and of the server.
-    Probes,
-    /// The panel with the knobs and the tables below the knobs.
-    Panel,
-    /// The curve of the percentiles.
-    Curve,
-    /// The table of percentiles.
-    Percentiles,
-    /// The distribution as bars.
-    Distribution,
 }
 
 impl Pane {

@@ -18,7 +18,7 @@ const ROOM: f64 = 0.93;
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let per_s =
         now.gauge(Gauge::EvictedKeys).filter(|per_s| *per_s >= if stands { KEYS / 2.0 } else { KEYS })?;
-    let slowed = now.slowed_while(Gauge::EvictedKeys, KEYS / 2.0);
+    let slowed = now.pings.slowed_while(&now.rates, Gauge::EvictedKeys, KEYS / 2.0);
     let usual = now.usual(Gauge::EvictedKeys).filter(|usual| *usual * 5.0 <= per_s);
     let each = now.gauge(Gauge::OpsPerS).map(|ops| per_s / ops.max(1.0));
     let is_storm = each.is_some_and(|each| each >= STORM);

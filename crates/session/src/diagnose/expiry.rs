@@ -20,7 +20,7 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     if share.is_none_or(|share| share < SHARE) && capped.is_none() {
         return None;
     }
-    let slowed = now.slowed_while(Gauge::ExpiredKeys, KEYS);
+    let slowed = now.pings.slowed_while(&now.rates, Gauge::ExpiredKeys, KEYS);
     let is_slow = slowed.is_some() || share.is_some_and(|share| share >= LARGE_SHARE);
     let severity = if is_slow { Severity::Warning } else { Severity::Note };
     let short = format!("{} expired keys", units::rate(per_s));

@@ -44,7 +44,7 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     }
     // If no other reason for slow PINGs is known, the child process is the most probable cause.
     let child = if saves { "writes a snapshot" } else { "rewrites the append-only file" };
-    let since_child = |gauge| now.slowed_while(gauge, 1.0);
+    let since_child = |gauge| now.pings.slowed_while(&now.rates, gauge, 1.0);
     let slowed = since_child(Gauge::Saving).or_else(|| since_child(Gauge::Rewriting));
     let slowed = slowed.filter(|_| now.run_delay() < 0.1)?;
     let short = format!("a child process {child}");

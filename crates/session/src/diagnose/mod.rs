@@ -12,6 +12,7 @@
 //! no screen. Each threshold has its reason in a comment.
 
 mod answers;
+mod backlog;
 mod big_reply;
 mod by_node;
 mod callers;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{answers::AnsweredRequests, overload::Backlog, pings::Pings, window::RecentValues};
+use super::{answers::AnsweredRequests, backlog::Backlog, pings::Pings, window::RecentValues};
 use crate::{
     events::EventKind,
     gauge::{Gauge, GaugeSource, Gauges},

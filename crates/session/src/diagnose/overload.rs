@@ -3,6 +3,7 @@
 
 use super::{
     Finding,
+    backlog::{CAUGHT_UP_US, LATE_US, longest_us},
     down::is_cut_off,
     now::{RecentState, length_s},
     rule::{Measurements, Rule, RuleVerdict},
@@ -15,10 +16,6 @@ use crate::{
 /// The rule looks at a period of this length, in seconds: long enough that one slow command does not look
 /// like a trend.
 const WINDOW_S: f64 = 2.0;
-/// A send lag is reported from this length on, in microseconds. Usual pauses of the server are shorter.
-const LATE_US: u64 = 100_000;
-/// Below this send lag, in microseconds, the load has caught up.
-const CAUGHT_UP_US: u64 = 50_000;
 /// If at least this share of the requests is shed, the load counts as overloaded.
 const SHED: f64 = 0.01;
 /// A whole segment counts as overloaded if less than this share of the due requests was sent. Failed requests
@@ -30,34 +27,6 @@ const NEXT: &str = "these connections cannot send more: give more clients, or a 
 /// Checks whether the rate is too high.
 #[derive(Debug, Clone)]
 pub(super) struct Overload;
-
-/// How late an open loop is, and whether the server's pause is the reason.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Backlog {
-    behind_us: u64,
-    /// The longest wait for a reply since the load was last on schedule, in microseconds.
-    pause_us: u64,
-}
-
-impl Backlog {
-    /// Takes the next interval of the current segment.
-    pub(super) fn push(&mut self, interval: &Interval) {
-        let earlier_us = if interval.behind_us < CAUGHT_UP_US { 0 } else { self.pause_us };
-        self.behind_us = interval.behind_us;
-        self.pause_us = earlier_us.max(longest_us(interval));
-    }
-
-    /// Returns whether requests are late, but no later than the server's longest pause: the server did not answer for
-    /// this time, and the load is catching up.
-    pub(super) fn is_of_pause(self) -> bool {
-        (CAUGHT_UP_US..=self.pause_us).contains(&self.behind_us) && self.pause_us >= LATE_US
-    }
-}
-
-/// Returns the longest wait for a reply in microseconds, also of the requests that still wait.
-fn longest_us(interval: &Interval) -> u64 {
-    interval.waiting_us.max(interval.service.max_ns() / 1000)
-}
 
 /// Returns how many requests are due at `rate` during a pause of this length in microseconds; 0 for a usual pause.
 fn due_in_pause(rate: u32, pause_us: u64) -> f64 {

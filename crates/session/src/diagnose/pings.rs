@@ -5,11 +5,13 @@
 //! stopped answers all waiting PINGs together, and the kernel's time is then known only for the last one. If
 //! the kernel's time of several PINGs is missing, the rules use the whole round trips.
 
-use super::{
-    now::RecentState,
-    window::{RecentValues, middle},
+use super::window::{RecentValues, middle};
+use crate::{
+    gauge::{Gauge, Gauges},
+    probe,
+    stats::Latency,
+    units,
 };
-use crate::{gauge::Gauge, probe, stats::Latency, units};
 
 /// The rule looks at a period of this length, in seconds: with 100 PINGs a second, the p99 is the third
 /// longest of 300.
@@ -159,14 +161,17 @@ impl Pings {
             None => None,
         }
     }
-}
 
-impl RecentState {
     /// Returns the evidence that PING is slow since a gauge of the server is at least `least` (for a counter, the rate
     /// per second).
-    pub(super) fn slowed_while(&self, gauge: Gauge, least: f64) -> Option<String> {
-        let is_high = |gauges: &crate::gauge::Gauges| gauges[gauge].is_some_and(|value| value >= least);
-        self.pings.slowed_since(self.rates.begun_s(is_high)?)
+    pub(super) fn slowed_while(
+        &self,
+        rates: &RecentValues<Gauges>,
+        gauge: Gauge,
+        least: f64,
+    ) -> Option<String> {
+        let is_high = |gauges: &Gauges| gauges[gauge].is_some_and(|value| value >= least);
+        self.slowed_since(rates.begun_s(is_high)?)
     }
 }
 

@@ -48,7 +48,7 @@ impl Threshold {
         };
         let beside = (self.beside != self.gauge).then(|| now.gauge(self.beside)).flatten();
         let slowed = match is_rare {
-            true => now.slowed_while(self.gauge, f64::MIN_POSITIVE),
+            true => now.pings.slowed_while(&now.rates, self.gauge, f64::MIN_POSITIVE),
             false => now.pings.slowed(),
         };
         let evidence = [Some(text(self.gauge, value)), beside.map(|value| text(self.beside, value)), slowed];
