@@ -24,7 +24,7 @@ fn the_keys_of_a_load_are_removed_from_the_primary_that_the_sentinels_name_at_th
         };
         wait_for("the new primary", || sentinels.ports.iter().all(names).then_some(()));
         running.signal(Signal::INT);
-        running.end_of_writing().expect_code(0);
+        running.end_of_writing().expect_code(130);
         assert_eq!(keys(), 0, "{}", new.cli(&["KEYS", "*"]));
         drop(old);
     }

@@ -30,6 +30,7 @@ use super::{
 use crate::{
     app::{Delivery, Effect, Model, Mouse, Msg, Notice, SessionPhase, Source, Tone, update},
     diagnose::NodeState,
+    experiment::Experiment,
     session::Timeline,
     signals::Signal,
 };

@@ -247,8 +247,8 @@ event_kinds! {
     ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64 } "load lost" {
         let of = if lost <= clients { "of" } else { "times among" };
         let untold = (*untold > 0).then(|| format!("and {untold} more since the last report)"));
-        let clients = units::count_with_noun(*clients, "connection");
-        format!("{lost} {of} {clients}: {cause}{}", after(" (", &untold))
+        let plural = if *clients == 1 { "" } else { "s" };
+        format!("{lost} {of} {clients} connection{plural}: {cause}{}", after(" (", &untold))
     };
     /// More connections of the load were lost, too many for an event each.
     MoreConnectionsLost { times: u64 } "load lost" format!("{times} more losses; the connections were soon open again");

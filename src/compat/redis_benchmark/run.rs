@@ -33,7 +33,7 @@ use crate::{
     session::{SessionEnd, StandaloneLoad},
     signals::{Signal, listen},
     untrusted,
-    workload::{Dataset, DatasetError, KeyNames},
+    workload::{DatasetError, KeyNames},
 };
 
 /// The warning about --rfr for a master without a replica.

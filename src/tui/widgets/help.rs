@@ -19,8 +19,9 @@ use super::{
     table::from,
 };
 use crate::{
-    app::{Binding, COLUMNS, Context, Model, TextEntry, bindings},
+    app::{Binding, Context, Model, SEGMENT_COLUMNS, TextEntry, bindings},
     gauge::{Gauge, GaugeGroup},
+    session::figures::{OF_RECEIVERS, SEGMENT},
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
@@ -110,7 +111,8 @@ fn sections(model: &Model, paint: &Paint) -> Vec<HelpSection> {
 /// Returns the sections about the short words of the screens: of lines, of tables and of the server's figures.
 fn tables() -> [HelpSection; 3] {
     let words = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
-    let columns = COLUMNS.map(|figure| (figure.heading, figure.about.trim()));
+    let columns = [SEGMENT].into_iter().chain(SEGMENT_COLUMNS).chain(OF_RECEIVERS);
+    let columns = columns.map(|figure| (figure.heading, figure.about.trim()));
     let gauges = GaugeGroup::OF_SERVER.into_iter().flat_map(GaugeGroup::gauges).map(Gauge::about);
     let gauges = gauges.map(|about| (about.label, about.help)).filter(|(label, _)| !label.is_empty());
     [

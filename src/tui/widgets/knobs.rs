@@ -146,7 +146,8 @@ pub fn lines(paint: &mut Paint, area: Rect, model: &Model) {
     }
     let pieces = pieces(paint.glyphs(), model);
     let selected = pieces.iter().position(|piece| piece.knob == model.panel.selected()).unwrap_or(0);
-    let others: Vec<_> = changed(model).iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let others = Knob::changed_alone(&Knobs::default(), model.knobs_shown());
+    let others: Vec<_> = others.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let others = others.join("  ");
     let kept = others.chars().count() as u16 + GAP;
     // Some columns are left for the selected knob.

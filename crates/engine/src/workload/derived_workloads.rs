@@ -20,7 +20,7 @@ impl Workload {
         };
         let mut operations = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         operations.iter_mut().for_each(|operation| operation.weight = operation.weight.max(1));
-        Ok(self.prefilled_for(Self { operations, ..self.clone() }))
+        Ok(self.prefilled_for(&Self { operations, ..self.clone() }))
     }
 
     /// Returns the workload with each operation repeated `times` times between MULTI and EXEC. Each repetition has its

@@ -91,23 +91,23 @@ impl Workload {
 
     /// Returns `some`, this workload with only some of its operations, without the prefill of keys that only the other
     /// operations use. If a command of a module may find keys without their names, the prefill stays complete.
-    pub(super) fn prefilled_for(&self, some: Self) -> Self {
+    pub(super) fn prefilled_for(&self, some: &Self) -> Self {
         if !some.commands_of_modules().is_empty() {
-            return some;
+            return some.clone();
         }
         let drawn = |workload: &Self| -> BTreeSet<String> {
             let steps = workload.compiled_operations().flat_map(|(_, read)| &read.steps);
             let sets = steps.flat_map(CommandStep::fragments).filter_map(Fragment::draws);
             sets.map(|set| workload.keyset(set).1.prefix.clone()).collect()
         };
-        let (used, all) = (drawn(&some), drawn(self));
+        let (used, all) = (drawn(some), drawn(self));
         let is_needed = |step: &CommandStep| {
             let prefix = self.prefill_keyset(step).map(|set| &self.keyset(set).1.prefix);
             prefix.is_none_or(|prefix| used.contains(prefix) || !all.contains(prefix))
         };
         let steps = self.prefill.steps.iter().zip(&self.compiled().prefill);
         let steps = steps.filter(|(_, step)| is_needed(step)).map(|(text, _)| text.clone()).collect();
-        Self { prefill: Steps { steps }, ..some }
+        Self { prefill: Steps { steps }, ..some.clone() }
     }
 
     /// Returns the workload without a prefill.

@@ -219,7 +219,7 @@ mod tests {
         let events = words(events);
         assert_eq!(events.len(), 20, "a pair a second in ten seconds: {events:?}");
         assert!(
-            events[2].ends_with("25 times among 1 connections: reset (and 75 more since the last report)")
+            events[2].ends_with("25 times among 1 connection: reset (and 75 more since the last report)")
         );
         assert!(connections.rest(0).unwrap().1.to_string().starts_with("75 more"));
     }
