@@ -246,6 +246,10 @@ fn a_run_after_its_load_is_no_question_and_other_keys_are() {
 fn a_server_that_stops_ends_the_run_with_its_error_and_a_failure() {
     let server = Server::redis().start();
     core_workload("load", server.port(), &[]).expect_code(0);
+    // Other clients would be a question.
+    let is_alone =
+        || server.cli(&["INFO", "clients"]).lines().any(|line| line.trim() == "connected_clients:1");
+    wait_for("the end of the load's connections", || is_alone().then_some(()));
     let port = server.port();
     let running = std::thread::spawn(move || core_workload("run", port, &["-threads", "3"]));
     wait_for("updates", || (server.calls(&[], "hset") > 150).then_some(()));
