@@ -83,17 +83,17 @@ impl Model {
     /// column that shows it.
     fn placed(&self, measure: Measure, worst: Worst) -> f64 {
         let step_s = self.step_s(self.columns);
-        let number = newest(worst.t_s, step_s);
-        let shows = |number: &u64| {
-            let starts_s = *number as f64 * step_s;
-            let column = self.track().timeline.window(starts_s, starts_s + step_s, 1);
-            column.worst(measure, 0).is_some_and(|longest| longest.ns >= worst.ns)
+        let shows = |from_s: f64, length_s: f64| {
+            let part = self.track().timeline.window(from_s, from_s + length_s, 1);
+            part.worst(measure, 0).is_some_and(|longest| longest.ns >= worst.ns)
         };
-        let number = [number, number.saturating_sub(1)].into_iter().find(shows).unwrap_or(number);
-        let from_s = number as f64 * step_s;
+        let number = newest(worst.t_s, step_s);
+        let columns = [number, number.saturating_sub(1)].map(|number| number as f64 * step_s);
+        let from_s = columns.into_iter().find(|from_s| shows(*from_s, step_s)).unwrap_or(columns[0]);
         // The figures cover the second that begins at the cursor.
-        let into_s = (worst.t_s - from_s - 1e-6).max(0.0).floor();
-        if into_s < step_s { from_s + into_s } else { from_s }
+        let into_s = (worst.t_s - from_s).floor();
+        let seconds = [into_s - 1.0, into_s].into_iter().filter(|into_s| (0.0..step_s).contains(into_s));
+        seconds.map(|into_s| from_s + into_s).find(|second_s| shows(*second_s, 1.0)).unwrap_or(from_s)
     }
 }
 
@@ -110,6 +110,7 @@ mod tests {
         *,
     };
     use crate::{
+        app::Zoom,
         knobs::Knobs,
         probe::Ping,
         session::{Record, Span, TimelineOptions},
@@ -130,13 +131,16 @@ mod tests {
             let ping = Ping { rtt, ..Ping::default() };
             model.push(&Record::Ping(Box::new(Span::new(f64::from(s), 1.0, ping))));
         }
-        let mut walked = Vec::new();
-        for _ in 0..5 {
-            model.jump(JumpTarget::Worst).unwrap();
-            walked.push(model.figures_s().unwrap().floor());
+        model.zoom = Zoom::Whole;
+        for columns in 10..200 {
+            model.columns = columns;
+            model.go_live();
+            let walked = [(); 5].map(|()| {
+                model.jump(JumpTarget::Worst).unwrap();
+                model.shown().ping().now.max_ns() / 1_000_000
+            });
+            assert_eq!((walked[..3].to_vec(), walked[4]), (vec![90, 60, 40], 90), "{columns} columns");
         }
-        assert_eq!(walked[..3], [100.0, 200.0, 30.0]);
-        assert_eq!(walked[4], 100.0, "{walked:?}");
     }
 
     #[test]

@@ -36,7 +36,9 @@ impl Track {
         self.has_answered |= match record {
             Record::Interval(interval) => interval.ops > 0,
             Record::Ping(span) => !span.body.rtt.is_empty(),
-            record => matches!(record, Record::Server(_)),
+            // A server that is not polled has figures without an answer.
+            Record::Server(status) => status.body.dialect().has_keys(),
+            _ => false,
         };
         self.timeline.push(record);
     }

@@ -70,10 +70,11 @@ impl Model {
         self.cursor_s().unwrap_or_else(|| self.shown().now_s())
     }
 
-    /// Returns the end of the second that begins at the cursor, in seconds of the session; `None` in a live view. The
-    /// figures cover this second. At the latest known moment, they cover the second before this moment.
+    /// Returns the end of the second that begins at the cursor, or of the cursor's column if it is shorter, in seconds of
+    /// the session; `None` in a live view. The figures cover the second before this moment.
     pub fn figures_s(&self) -> Option<f64> {
-        self.cursor_s().map(|cursor_s| (cursor_s + 1.0).min(self.known_s().max(cursor_s)))
+        let length_s = self.step_s(self.columns).min(1.0);
+        self.cursor_s().map(|cursor_s| (cursor_s + length_s).min(self.known_s().max(cursor_s)))
     }
 
     /// Returns the view at the moment of the figures.

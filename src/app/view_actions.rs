@@ -1,4 +1,5 @@
-//! The effects of keys. Most of them change only what the user sees: the screen, the pane, the selected row, the moment.
+//! The effects of keys. Most of them change only what the user sees: the screen, the pane, the selected row or the
+//! moment.
 
 use super::{
     Direction, Effect, InputMode, JumpTarget, Model, Order, Pane, Purpose, Screen, TextEntry, Tone, Typing,

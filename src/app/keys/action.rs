@@ -23,9 +23,9 @@ impl PartialEq for Action {
 }
 
 impl Action {
-    /// Returns whether the action moves a selection. Such actions are not listed first in the palette.
+    /// Returns whether the action moves a selection or a list. Such actions are not listed first in the palette.
     pub fn selects(self) -> bool {
-        self.title.starts_with("select ")
+        ["select ", "scroll "].iter().any(|word| self.title.starts_with(word))
     }
 }
 

@@ -61,8 +61,8 @@ const LATENCY: ScreenRow = ScreenRow {
         &[does(&[on('t')], "show the distributions of another period", |model| model.period = model.period.turned())],
             "t", Some(("t", "now/minute/segment", 1)),
             "Switch the distributions between the last second, the last minute and the whole segment.";
-        &[does(&[on('J')], "select the next operations", |model| model.scroll_operations(1)),
-            does(&[on('K')], "select the previous operations", |model| model.scroll_operations(-1))],
+        &[does(&[on('J')], "scroll the operations down", |model| model.scroll_operations(1)),
+            does(&[on('K')], "scroll the operations up", |model| model.scroll_operations(-1))],
             "J, K", Some(("J, K", "operations", 9)),
             "Scroll the table of the operations, which is shown if the workload has more than four operations.";
     },

@@ -28,6 +28,7 @@ use super::{
         ChartContext, command_chart, command_table, cursor, dialog, header, knobs, latency_chart, panel,
         probes, readout, server_figures, status, throughput, time_axis,
     },
+    wrapped,
 };
 use crate::app::{Model, Screen, Spot, Subject};
 
@@ -83,6 +84,14 @@ fn in_frame(paint: &mut Paint, plan: &ScreenPlan, model: &Model) {
         let (w, h) = layout::COMPACT_MIN;
         readout::line(paint, plan.header, model);
         paint.text(row(plan.body, 1), &format!(" charts need {w}x{h}"), Ink::Faint);
+        if plan.tier == Tier::List {
+            let width = usize::from(plan.body.width.saturating_sub(2));
+            let (sentence, ink) = status::sentence(model, usize::MAX);
+            for (n, line) in (3..plan.body.height.saturating_sub(2)).zip(wrapped(&sentence, width)) {
+                paint.text(row(plan.body, n), &format!(" {line}"), ink);
+            }
+            knobs::lines(paint, row(plan.body, plan.body.height.saturating_sub(1)), model);
+        }
     }
     if plan.tier != Tier::Line {
         status::draw(paint, plan.status, model);

@@ -77,7 +77,8 @@ fn shed(mut parts: Vec<HeaderPart>, width: usize, rank: u8) -> Vec<HeaderPart> {
     parts
 }
 
-/// Returns the address of the target, of its present primary if Sentinels name it, and the server's name, version, role and mode, the most important first.
+/// Returns the address of the target, of its present primary if Sentinels name it, and the server's name, version, role
+/// and mode, the most important first.
 fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     let mut parts = vec![(" redyno  ".to_owned(), Ink::Faint)];
     let Some(session) = reading.session() else {

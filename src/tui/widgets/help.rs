@@ -156,7 +156,7 @@ fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
         (fork, "The server forked."),
         (eviction, "The server evicts keys."),
         (lost, "The server, or a connection to it, was lost."),
-        (back, "The server, or a connection to it, is back."),
+        (back, "The server, or a connection to it, is back. In the Log also: a finding is over."),
         (event, "Another event; the Log lists all events."),
         (mark, "Your mark."),
     ];

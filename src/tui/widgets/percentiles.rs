@@ -178,7 +178,8 @@ fn label(paint: &mut Paint, plot: Rect, series: &LatencySeries, x: u16, y: u16) 
         let inside = (plot.top()..plot.bottom()).contains(y);
         inside && (from - 1..from + length).all(|x| is_blank(paint, x, *y))
     };
-    let rows = [y, y + 1, y.saturating_sub(1), y + 2, y.saturating_sub(2)];
+    let above = |n| y.saturating_sub(n);
+    let rows = [y, y + 1, above(1), y + 2, above(2), y + 3, above(3)];
     if let Some((x, y)) = rows.map(|y| ((x + 2).min(last), y)).into_iter().find(is_free) {
         paint.text(Rect { x, y, width: length, height: 1 }, &series.name, series.ink);
     }

@@ -1,7 +1,7 @@
 //! Draws where the time of requests goes: a bar for each request, with the parts in chronological order.
 //!
 //! ```text
-//! ─ where the time goes, 5 s  o ours  w wire  s in the server's queue  x execution ─
+//! ─ where the time goes, 5 s o ours  w wire  s in the server's queue  x execution ─
 //!  PING ooowwwwwwwwwwwwwwwwwwwwwwwwssssx  20.4 ms ± 300 µs  wire 97 %
 //! ```
 

@@ -57,7 +57,6 @@ impl EventKind {
             crate::any_of!(EventKind BusLost BusBack) => "bus",
             crate::any_of!(EventKind NodeJoined NodeLeft NodeBack) => "nodes",
             crate::any_of!(EventKind RoleChanged FailoverTurned Failover) => "role",
-            ConfigChanged { .. } => "config",
             _ => return None,
         })
     }

@@ -20,7 +20,7 @@ impl Backlog {
     pub(super) fn push(&mut self, interval: &Interval) {
         let earlier_us = if interval.behind_us < CAUGHT_UP_US { 0 } else { self.pause_us };
         self.behind_us = interval.behind_us;
-        self.pause_us = earlier_us.max(longest_us(interval));
+        self.pause_us = earlier_us.max(pause_us(interval));
     }
 
     /// Returns whether requests are late, but no later than the server's longest pause: the server did not answer for
@@ -30,7 +30,13 @@ impl Backlog {
     }
 }
 
-/// Returns the longest wait for a reply in microseconds, also of the requests that still wait.
-pub(super) fn longest_us(interval: &Interval) -> u64 {
-    interval.waiting_us.max(interval.service.max_ns() / 1000)
+/// A wait for a reply is a pause of the server only if it is at least this many times the median.
+const TIMES_THE_MEDIAN: u64 = 5;
+
+/// Returns the longest wait for a reply in microseconds, also of the requests that still wait. Returns 0 if most
+/// requests wait about as long: then the server is slow, and does not pause.
+pub(super) fn pause_us(interval: &Interval) -> u64 {
+    let longest_us = interval.waiting_us.max(interval.service.max_ns() / 1000);
+    let usual_us = interval.service.value_at_quantile(0.5) / 1000;
+    if longest_us >= TIMES_THE_MEDIAN * usual_us { longest_us } else { 0 }
 }

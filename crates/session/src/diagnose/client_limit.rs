@@ -58,8 +58,9 @@ impl Rule for ClientLimit {
         }
         let is_known = self.is_known();
         if self.probes.is_slow() || now.backlog.is_of_pause() {
-            // While the load catches up after a pause, redyno has more work than usual. If the probes have not reported about the last interval yet, this interval is kept for the next
-            // verdict, because the server may be fast again.
+            // While the load catches up after a pause, redyno has more work than usual. If the probes have not
+            // reported about the last interval yet, this interval is kept for the next verdict, because the server may
+            // be fast again.
             self.counted = usize::from(self.unjudged.is_some() && !is_known);
             self.unjudged = self.unjudged.filter(|_| !is_known);
             return self.clear();

@@ -104,7 +104,7 @@ mod tests {
             });
             found.into_iter().find(|found| found.rule == "eviction").unwrap().evidence
         };
-        assert!(!evidence(11).iter().any(|text| text.contains("PING")), "{:?}", evidence(11));
+        assert!(!evidence(10).iter().any(|text| text.contains("PING")), "{:?}", evidence(10));
         assert!(evidence(12).iter().any(|text| text.contains("PING p99")), "{:?}", evidence(12));
     }
 

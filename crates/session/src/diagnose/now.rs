@@ -56,7 +56,7 @@ pub(super) struct RecentState {
     pub(super) rates: RecentValues<Gauges>,
     /// The usual level of each gauge.
     watches: FigureWatches,
-    events: RecentValues<EventKind>,
+    pub(super) events: RecentValues<EventKind>,
     /// The time of the server's last restart, in seconds of the session.
     restarted_s: Option<f64>,
     /// How late the load is.
@@ -134,6 +134,7 @@ impl RecentState {
             Record::Segment(segment) => {
                 self.segment = Some(segment.clone());
                 self.parts.clear();
+                self.backlog = Backlog::default();
             }
             Record::Interval(interval) if self.is_of(interval) => {
                 self.backlog.push(interval);

@@ -3,7 +3,7 @@
 
 use super::{
     Finding,
-    backlog::{CAUGHT_UP_US, LATE_US, longest_us},
+    backlog::{CAUGHT_UP_US, LATE_US, pause_us},
     down::is_cut_off,
     now::{RecentState, length_s},
     rule::{Measurements, Rule, RuleVerdict},
@@ -68,8 +68,8 @@ impl Rule for Overload {
             _ => (false, ", steady"),
         };
         let shed = sum(|part| part.shed) / sum(|part| part.due).max(1.0);
-        let pause_us = parts.iter().map(longest_us).max().unwrap_or_default();
-        let is_shed = shed >= SHED && sum(|part| part.shed) > due_in_pause(rate, pause_us);
+        let longest_us = parts.iter().map(pause_us).max().unwrap_or_default();
+        let is_shed = shed >= SHED && sum(|part| part.shed) > due_in_pause(rate, longest_us);
         let is_late = match stands {
             true => behind_us >= CAUGHT_UP_US,
             // A backlog that shrinks from the start is the result of a pause of the server. In the interval in which a
@@ -91,7 +91,7 @@ impl Rule for Overload {
         let shed = total.shed as f64 / due;
         let sent = total.ops_per_s * total.length_s + total.errors.values().sum::<u64>() as f64;
         // Requests that were due while the server did not answer belong to a stall.
-        let stalled = due_in_pause(rate, longest_us(total).max((stalled_s * 1e6) as u64));
+        let stalled = due_in_pause(rate, pause_us(total).max((stalled_s * 1e6) as u64));
         let is_slow = sent < REACHED * due && total.behind_us >= LATE_US && due - sent > stalled;
         let is_shed = shed >= SHED && total.shed as f64 > stalled;
         let reached = OpenLoopResult { ops_per_s: total.ops_per_s, shed, behind_us: total.behind_us };

@@ -24,8 +24,8 @@ pub(super) fn changed(now: &RecentState, _: bool) -> Option<Finding> {
     let is_word = !from.is_empty() && !from.contains(' ');
     let quote = if is_word { "" } else { "'" };
     let next = format!("CONFIG SET {name} {quote}{from}{quote} sets it back");
-    // The change began a segment.
-    let slowed = now.segment.as_ref().and_then(|segment| now.pings.slowed_since(segment.t_s));
+    let changed_s = now.events.last_s(|event| matches!(event, EventKind::ConfigChanged { .. }));
+    let slowed = changed_s.and_then(|changed_s| now.pings.slowed_since(changed_s));
     let finding = Finding::of(Severity::Note, long.clone(), long).with([slowed], &next);
     Some(Finding { is_news: true, ..finding })
 }

@@ -122,6 +122,9 @@ impl Dimension {
     /// Returns a value with its unit: `50`, `10 k/s`, `4.00 KiB`, `5.00 ms`.
     pub fn written(self, value: u64) -> String {
         match self {
+            Self::Knob(
+                Knob::Clients | Knob::Pipeline | Knob::Receivers | Knob::Search(_) | Knob::Reconnect,
+            ) => units::setting(value),
             Self::Knob(knob) => knob.written(value),
             _ if self.is_bytes() => units::bytes(value),
             Self::Parameter(_) => units::setting(value),

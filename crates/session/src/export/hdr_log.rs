@@ -99,7 +99,7 @@ fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
     let mut line = format!("{tag}{start_s:.6},{:.6},{max_ms:.6},{text}\n", interval.length_s);
     if latency.over_range() > 0 {
         let above = units::count_with_noun(latency.over_range(), "value");
-        line += &format!("#[{above} above 60 s in no histogram]\n");
+        line += &format!("#[no histogram contains {above} above 60 s]\n");
     }
     Some(line)
 }

@@ -6,8 +6,8 @@
 //! ```
 //! Fred decodes nested replies recursively, and accepts replies of any size. Whenever more bytes of an
 //! incomplete reply arrive, fred decodes it again from the start. Fred closes a connection without passing on the
-//! replies if one of them is the error CLUSTERDOWN. Fred also needs an address and cannot use an open connection. So fred connects to the guard, and the guard sends fred's requests over the connection
-//! to the server.
+//! replies if one of them is the error CLUSTERDOWN. Fred also needs an address and cannot use an open connection. So
+//! fred connects to the guard, and the guard sends fred's requests over the connection to the server.
 
 use std::{
     io,

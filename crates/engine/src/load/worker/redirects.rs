@@ -42,9 +42,9 @@ impl Worker {
         let answered =
             flight.as_ref().map_or(0, |flight| flight.parcel.requests.len() - flight.refused.len());
         if let Some(flight) = flight {
-            let spread = self.spread.as_ref().filter(|_| flight.refused.is_empty());
-            let is_back = spread.is_some_and(|spread| spread.has_primary_answered(&flight.parcel));
-            if let Some(from) = flight.parcel.from.filter(|_| is_back) {
+            if let Some(from) = flight.parcel.from.filter(|_| flight.refused.is_empty())
+                && self.spread.as_ref().is_some_and(|spread| spread.has_primary_answered(&flight.parcel))
+            {
                 self.note_outage(|outages| outages.answered(from.index(), now_ns));
             }
             self.follow(*flight, now_ns);
