@@ -10,7 +10,6 @@ use crate::support::{
 };
 
 #[test]
-#[ignore = "long: two groups of Sentinels; with other tests beside it, a few keys stayed once"]
 fn the_keys_of_a_load_are_removed_from_the_primary_that_the_sentinels_name_at_the_end() {
     for recipe in [Server::redis, Server::valkey] {
         let ([old, new], sentinels) = Sentinels::of_pair(recipe);

@@ -6,8 +6,9 @@
 //! ```
 //! Fred decodes nested replies recursively, and accepts replies of any size. Whenever more bytes of an
 //! incomplete reply arrive, fred decodes it again from the start. Fred closes a connection without passing on the
-//! replies if one of them is the error CLUSTERDOWN. Fred also needs an address and cannot use an open connection. So
-//! fred connects to the guard, and the guard sends fred's requests over the connection to the server.
+//! replies if one of them is the error CLUSTERDOWN, and drops replies that look like messages of a channel.
+//! Fred also needs an address and cannot use an open connection. So fred connects to the guard, and the guard sends fred's
+//! requests over the connection to the server.
 
 use std::{
     io,
@@ -16,6 +17,7 @@ use std::{
     time::Duration,
 };
 
+use fred::types::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{UnixListener, UnixStream},
@@ -48,6 +50,13 @@ pub(super) const CLUSTER_DOWN: &str = "CLUSTERDOWN";
 
 /// The word that the guard puts before [`CLUSTER_DOWN`], so that fred passes on the error.
 const AHEAD: &str = "ERR ";
+
+/// The ends of first words with which fred takes a reply of three or four parts for a message of a channel, and drops it.
+/// For example, the reply to `LATENCY HISTOGRAM subscribe get` has four parts.
+const MESSAGES: [&[u8]; 2] = [b"subscribe", b"message"];
+
+/// The part that the guard adds to such replies until they have five parts.
+const FILLER: &str = "redyno: not a message";
 
 /// The number of bytes of an unexpected reply that an error shows.
 const SHOWN: usize = 60;
@@ -147,12 +156,7 @@ async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), Strin
             let mut answer = Vec::new();
             let take = |bytes: &[u8], reply: Reply| {
                 last = if let Reply::Error(line) = reply { Some(untrusted::bytes(line)) } else { None };
-                answer = match reply {
-                    Reply::Error(line) if line.starts_with(CLUSTER_DOWN.as_bytes()) => {
-                        [b"-", AHEAD.as_bytes(), &bytes[1..]].concat()
-                    }
-                    _ => bytes.to_vec(),
-                };
+                answer = for_fred(bytes, reply);
             };
             let answered = server.ask(1, deadline, take).await;
             answered.map_err(|error| cause(error, last.as_deref()))?;
@@ -160,6 +164,36 @@ async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), Strin
             drop(fred.write_all(&answer).await);
         }
     }
+}
+
+/// Returns a reply in a form that fred passes on.
+fn for_fred(bytes: &[u8], reply: Reply) -> Vec<u8> {
+    if matches!(reply, Reply::Error(line) if line.starts_with(CLUSTER_DOWN.as_bytes())) {
+        return [b"-", AHEAD.as_bytes(), &bytes[1..]].concat();
+    }
+    // The first word: `*4`, then `$9`, then `subscribe`.
+    let mut lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let added: &[_] = match lines.next() {
+        Some(b"*3") => &[FILLER, FILLER],
+        Some(b"*4") => &[FILLER],
+        _ => &[],
+    };
+    let is_message = lines.nth(1).is_some_and(|word| MESSAGES.iter().any(|kind| word.ends_with(kind)));
+    if added.is_empty() || !is_message {
+        return bytes.to_vec();
+    }
+    let added: Vec<_> = added.iter().map(|word| format!("+{word}\r\n")).collect();
+    [b"*5", &bytes[2..], added.concat().as_bytes()].concat()
+}
+
+/// Returns a reply of the server that fred passed on, as the server sent it.
+pub(super) fn without_fillers(mut reply: Value) -> Value {
+    if let Value::Array(parts) = &mut reply {
+        while parts.last().and_then(Value::as_str).is_some_and(|word| word == FILLER) {
+            parts.pop();
+        }
+    }
+    reply
 }
 
 /// Returns an error reply of the server that fred passed on, as the server sent it.
@@ -217,6 +251,8 @@ mod tests {
                     let reply = match () {
                         () if is(b"SADD") => "-CLUSTERDOWN The cluster is down\r\n",
                         () if is(b"PING") => "+PONG\r\n",
+                        () if is(b"HISTOGRAM") => "*4\r\n$9\r\nsubscribe\r\n*0\r\n$4\r\ninfo\r\n*0\r\n",
+                        () if is(b"SMEMBERS") => "*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n",
                         () => "+OK\r\n",
                     };
                     if stream.write_all(reply.as_bytes()).is_err() {
@@ -226,6 +262,15 @@ mod tests {
             }
         });
         Target { address: Address::Tcp { host: "127.0.0.1".to_owned(), port }, ..Target::default() }
+    }
+
+    #[tokio::test]
+    async fn a_reply_that_looks_like_a_message_of_a_channel_arrives_as_it_was_sent() {
+        let link = RedisLink::open(talk(&node(), None, REPLY_LIMIT).unwrap()).await.unwrap();
+        let members = link.wire.texts(&["SMEMBERS", "names"]).await;
+        assert_eq!(members.unwrap(), ["message", "a", "b"]);
+        let times = link.wire.data(&["LATENCY", "HISTOGRAM", "subscribe", "info"]).await.unwrap();
+        assert_eq!(times.list().map(<[_]>::len), Some(4), "{times:?}");
     }
 
     #[tokio::test]

@@ -269,13 +269,14 @@ impl RedisSender {
     async fn send(&self, command: &str, arguments: Vec<Value>) -> Result<Value, ServerError> {
         self.sent.count(command, arguments.first().and_then(Value::as_str).as_deref());
         let custom = CustomCommand::new(command, ClusterHash::FirstKey, false);
-        match self.around {
+        let reply = match self.around {
             CommandFrame::Nothing => self.within(command, self.client.custom(custom, arguments)).await,
             CommandFrame::Databases(apart) => {
                 self.within(command, self.send_apart(custom, arguments, apart)).await
             }
             CommandFrame::Asking => self.within(command, self.send_asking(custom, arguments)).await,
-        }
+        };
+        reply.map(guard::without_fillers)
     }
 
     /// Waits for fred's result of `command` for at most [`REPLY_LIMIT`]. Fred's futures are large, so they are boxed.
