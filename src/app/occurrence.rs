@@ -107,7 +107,7 @@ impl Occurrence {
     pub fn segments(reading: &Reading, axis: &TimeAxis) -> Vec<(u16, Self)> {
         let segments: Vec<_> = reading.known_segments().starts().collect();
         let begin = |pair: &[&Segment]| {
-            let column = axis.column(pair[1].t_s)?;
+            let column = axis.column_at(pair[1].t_s, reading.known_s())?;
             let (what, number) = (turned(pair[0], pair[1]), pair[1].segment);
             let sentence = format!("segment {number} begins: {what}");
             let (t_s, word) = (pair[1].t_s, format!("seg {number} {what}"));

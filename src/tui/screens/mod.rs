@@ -66,7 +66,7 @@ pub fn picture(area: Rect, theme: Theme, model: &Model) -> Buffer {
 }
 
 /// A function that draws a screen, without header and footer.
-pub type Body = fn(&mut Paint, Rect, &Scene);
+type Body = fn(&mut Paint, Rect, &Scene);
 
 /// Draws the present screen with header, status line and footer. If there is no room for the screen, a single line
 /// with the most important figures replaces the header and the screen.

@@ -151,7 +151,7 @@ fn section(paint: &mut Paint, rest: &mut Rect, title: &str, height: u16) -> Rect
 }
 
 /// Draws the entries of the slow log, the newest first.
-pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
+fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut entries = reading.events().rev().filter(|event| event.what.name() == "slowlog").peekable();
     if let Some(status) = reading.status().filter(|status| !status.body.dialect().has_slow_log()) {
         paint.text(row(area, 0), &status.body.without("slow log"), Ink::Faint);

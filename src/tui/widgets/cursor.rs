@@ -118,7 +118,7 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
 }
 
 /// Returns the time of the cursor, the events at that time, and the knobs.
-pub fn event_texts(lanes: &ChartContext) -> Vec<StyledText> {
+fn event_texts(lanes: &ChartContext) -> Vec<StyledText> {
     let reading = lanes.reading;
     let mut pieces =
         vec![(reading.timeline.time_text(lanes.cursor_s.unwrap_or_else(|| reading.now_s())), Ink::Strong)];
@@ -152,7 +152,7 @@ fn longest(lanes: &ChartContext, column: u16) -> Option<StyledText> {
 }
 
 /// Returns the figures of the cursor's column.
-pub fn figures(lanes: &ChartContext) -> Vec<StyledText> {
+fn figures(lanes: &ChartContext) -> Vec<StyledText> {
     let mut pieces = Vec::new();
     let rate = lanes.rate_due();
     if let Some(load) = lanes.load_shown() {

@@ -85,12 +85,11 @@ impl Flowing {
         self.lines.len() as u16
     }
 
-    /// Draws as many lines as fit. Returns the number of lines drawn.
-    pub fn draw(&self, paint: &mut Paint, area: Rect) -> u16 {
+    /// Draws as many lines as fit.
+    pub fn draw(&self, paint: &mut Paint, area: Rect) {
         for (n, line) in (0..area.height).zip(&self.lines) {
             paint_line(paint, row(area, n), &self.figures[line.clone()]);
         }
-        self.rows().min(area.height)
     }
 }
 
