@@ -46,6 +46,8 @@ pub enum Msg {
     Workload(Result<WorkloadChoice, String>),
     /// The screen will draw a picture with this many columns in its charts.
     Columns(u16),
+    /// The open help can scroll down by this many lines.
+    HelpEnd(u16),
 }
 
 /// Handles one message.
@@ -81,6 +83,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.keep_axes();
             model.request_finer_part();
         }
+        Msg::HelpEnd(last) => model.limit_help(last),
     }
     model.ask_pending();
     model.follow_tour();

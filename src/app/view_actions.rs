@@ -3,7 +3,6 @@
 
 use super::{
     Direction, Effect, InputMode, JumpTarget, Model, Order, Pane, Purpose, Screen, TextEntry, Tone, Typing,
-    bindings,
     list::{moved, turned},
 };
 use crate::{knobs::Knobs, print::summary, session::timeline::IntrinsicRun};
@@ -123,9 +122,16 @@ impl Model {
     /// Scrolls the help, or moves the selection of the palette, by this many lines.
     pub(super) fn scroll(&mut self, lines: i16) {
         if let InputMode::Typing(Typing { purpose: Purpose::Help { scroll }, .. }) = &mut self.mode {
-            *scroll = scroll.saturating_add_signed(lines).min(bindings().count() as u16 * 4);
+            *scroll = scroll.saturating_add_signed(lines);
         }
         self.choose(lines);
+    }
+
+    /// Limits how far the help is scrolled down.
+    pub(super) fn limit_help(&mut self, last: u16) {
+        if let InputMode::Typing(Typing { purpose: Purpose::Help { scroll }, .. }) = &mut self.mode {
+            *scroll = (*scroll).min(last);
+        }
     }
 
     /// Scrolls the list of operations by this many rows, at most to the last operation.

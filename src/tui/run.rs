@@ -188,6 +188,9 @@ impl<W: Write, E: EventSource> ScreenLoop<W, E> {
                 let effects = update(&mut model, Msg::Columns(plan.chart_columns()));
                 // For the next frame, a part of a recording may have to be read again.
                 self.carry_out(effects, &mut model, source)?;
+                if let Some(last) = screens::last_help_scroll(&plan, theme, &model) {
+                    update(&mut model, Msg::HelpEnd(last));
+                }
                 let spots = &mut self.spots;
                 let draw = |buffer: &mut _| *spots = screens::draw(buffer, theme, &model, &plan);
                 is_behind = !self.canvas.frame(most, draw)?;

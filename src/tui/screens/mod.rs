@@ -25,8 +25,8 @@ use super::{
     row,
     theme::Theme,
     widgets::{
-        ChartContext, command_chart, command_table, cursor, dialog, header, knobs, latency_chart, panel,
-        probes, readout, server_figures, status, throughput, time_axis,
+        ChartContext, command_chart, command_table, cursor, dialog, header, help, knobs, latency_chart,
+        panel, probes, readout, server_figures, status, throughput, time_axis,
     },
     wrapped,
 };
@@ -56,6 +56,11 @@ pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &ScreenPlan)
     in_frame(&mut paint, plan, model);
     dialog::overlay(&mut paint, plan.area, model);
     paint.finish()
+}
+
+/// Returns how far the help can scroll down, in lines; `None` while the help is closed.
+pub fn last_help_scroll(plan: &ScreenPlan, theme: Theme, model: &Model) -> Option<u16> {
+    help::last_scroll(plan.area, theme, model)
 }
 
 /// Draws `model` on a new screen with the size of `area`.
@@ -93,8 +98,10 @@ fn in_frame(paint: &mut Paint, plan: &ScreenPlan, model: &Model) {
             knobs::lines(paint, row(plan.body, plan.body.height.saturating_sub(1)), model);
         }
     }
-    if plan.tier != Tier::Line {
+    if has_room {
         status::draw(paint, plan.status, model);
+    }
+    if plan.tier != Tier::Line {
         header::footer(paint, plan.footer, model);
     }
 }

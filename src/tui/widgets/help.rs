@@ -19,10 +19,10 @@ use super::{
     table::from,
 };
 use crate::{
-    app::{Binding, Context, Model, SEGMENT_COLUMNS, TextEntry, bindings},
+    app::{Binding, Context, InputMode, Model, Purpose, SEGMENT_COLUMNS, TextEntry, Typing, bindings},
     gauge::{Gauge, GaugeGroup},
     session::figures::{OF_RECEIVERS, SEGMENT},
-    tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
+    tui::{Glyphs, Ink, Paint, Theme, from_column, row, wrapped},
 };
 
 /// The width of the column of keys.
@@ -30,9 +30,7 @@ const KEYS_WIDTH: usize = 13;
 
 /// Draws the help, scrolled down by this many lines. `entry` is the search.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &TextEntry, scrolled: u16) {
-    let all = sections(model, paint);
-    let found: Vec<_> = all.iter().map(|section| section.found(&entry.text())).collect();
-    let lines = lines(&found, text_width(area));
+    let lines = matching_lines(area, paint.theme, model, entry);
     let height = area.height.saturating_sub(2);
     let place = centred(area, text_width(area) as u16 + 4, height);
     let inner = paint.frame(place, &format!("redyno {}: help", env!("CARGO_PKG_VERSION")));
@@ -57,6 +55,20 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &TextEntry, scr
         let foot = Rect { width: place.width.saturating_sub(2), ..row(place, place.height - 1) };
         paint.right(foot, &state, Ink::Faint);
     }
+}
+
+/// Returns how far the help can scroll down, in lines; `None` while the help is closed.
+pub fn last_scroll(area: Rect, theme: Theme, model: &Model) -> Option<u16> {
+    let InputMode::Typing(Typing { purpose: Purpose::Help { .. }, entry }) = &model.mode else { return None };
+    let lines = matching_lines(area, theme, model, entry).len() as u16;
+    Some(lines.saturating_sub(area.height.saturating_sub(3)))
+}
+
+/// Returns the lines that match the search `entry`.
+fn matching_lines(area: Rect, theme: Theme, model: &Model, entry: &TextEntry) -> Vec<(String, Ink)> {
+    let all = sections(model, theme);
+    let found: Vec<_> = all.iter().map(|section| section.found(&entry.text())).collect();
+    lines(&found, text_width(area))
 }
 
 /// A heading, and the items below it.
@@ -88,17 +100,17 @@ impl HelpSection {
 }
 
 /// Returns all sections. The sections for the present screen are first.
-fn sections(model: &Model, paint: &Paint) -> Vec<HelpSection> {
+fn sections(model: &Model, theme: Theme) -> Vec<HelpSection> {
     let keys = |context: Context| {
         let here = bindings().filter(move |binding| binding.context == context);
-        let item = |binding: &Binding| (paint.theme.keys(binding.written), binding.help.to_owned());
+        let item = |binding: &Binding| (theme.keys(binding.written), binding.help.to_owned());
         HelpSection::of(context.title(), here.map(item))
     };
     let here: Vec<_> =
         model.contexts_here().into_iter().filter(|context| *context != Context::Main).collect();
     let others = Context::all().filter(|context| !here.contains(context));
     let legend = [
-        HelpSection::of("Signs", signs(paint.glyphs()).map(|(sign, text)| (sign, text.to_owned()))),
+        HelpSection::of("Signs", signs(theme.glyphs()).map(|(sign, text)| (sign, text.to_owned()))),
         HelpSection::of("Lanes", probes::about().map(|(name, text)| (name, text.to_owned()))),
         HelpSection::of(
             "Reading the screen",
