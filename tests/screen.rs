@@ -143,7 +143,7 @@ fn the_help_opens_scrolls_and_closes() {
     terminal.press(&"\x1b[6~".repeat(100));
     terminal.wait_for_text("Esc closes");
     terminal.press("\x1b[A");
-    terminal.wait_for_text(" 1 more lines");
+    terminal.wait_for_text(" 1 more, ");
     terminal.resize(80, 24);
     terminal.press("\x1b[6~");
     terminal.wait_for_text("Esc closes");

@@ -22,11 +22,14 @@ use crate::{
     app::{Binding, Context, InputMode, Model, Purpose, SEGMENT_COLUMNS, TextEntry, Typing, bindings},
     gauge::{Gauge, GaugeGroup},
     session::figures::{OF_RECEIVERS, SEGMENT},
-    tui::{Glyphs, Ink, Paint, Theme, from_column, row, wrapped},
+    tui::{Glyphs, Ink, Paint, from_column, row, theme::Theme, wrapped},
 };
 
 /// The width of the column of keys.
 const KEYS_WIDTH: usize = 13;
+
+/// The rows of the area that are no lines of the help: one above and below the frame, the frame and the search.
+const OTHER_ROWS: u16 = 5;
 
 /// Draws the help, scrolled down by this many lines. `entry` is the search.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &TextEntry, scrolled: u16) {
@@ -47,7 +50,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &TextEntry, scr
         paint.text(padded(row(list, n as u16)), text, *ink);
     }
     let state = if below > 0 {
-        format!(" {below} more lines, {} scrolls ", paint.theme.keys("↓"))
+        format!(" {below} more, {} scrolls ", paint.theme.keys("↓"))
     } else {
         " Esc closes ".to_owned()
     };
@@ -61,7 +64,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &TextEntry, scr
 pub fn last_scroll(area: Rect, theme: Theme, model: &Model) -> Option<u16> {
     let InputMode::Typing(Typing { purpose: Purpose::Help { .. }, entry }) = &model.mode else { return None };
     let lines = matching_lines(area, theme, model, entry).len() as u16;
-    Some(lines.saturating_sub(area.height.saturating_sub(3)))
+    Some(lines.saturating_sub(area.height.saturating_sub(OTHER_ROWS)))
 }
 
 /// Returns the lines that match the search `entry`.
@@ -214,7 +217,6 @@ const READING: &str = include_str!("reading.txt");
 
 #[cfg(test)]
 mod tests {
-    use ratatui::buffer::Buffer;
 
     use super::*;
     use crate::{
@@ -227,11 +229,8 @@ mod tests {
     fn text(screen: Screen, query: &str) -> String {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         model.screen = screen;
-        let mut buffer = Buffer::empty(Rect::default());
-        let paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Unicode));
-        let all = sections(&model, &paint);
-        let found: Vec<_> = all.iter().map(|section| section.found(query)).collect();
-        let lines = lines(&found, 72);
+        let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
+        let lines = matching_lines(Rect::new(0, 0, 76, 24), theme, &model, &TextEntry::sentence(query));
         assert!(lines.iter().all(|(line, _)| line.chars().count() <= 72), "{lines:?}");
         lines.into_iter().map(|(line, _)| line + "\n").collect()
     }
