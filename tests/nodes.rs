@@ -245,7 +245,7 @@ fn after_a_primary_is_killed_its_requests_wait_for_the_new_one() {
 fn a_limit_of_connections_holds_for_all_nodes_together() {
     let nodes = Nodes::start(Server::redis, false);
     let plan =
-        LoadPlan { requests: Some(RequestLimit::Shared(50_000)), ..cluster_plan(nodes.0[0].port(), 15) };
+        LoadPlan { requests: Some(RequestLimit::Shared(15_000)), ..cluster_plan(nodes.0[0].port(), 15) };
     let mut session = Driven::start(&plan, Knobs { pipeline: 1, ..knobs() });
     wait_for_ops(&mut session, 500);
     // The nodes are asked one after the other while lanes are closed and opened. Without the limit there are 36.

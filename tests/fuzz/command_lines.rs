@@ -113,7 +113,7 @@ fn words(dice: &mut Dice, whole: &Command) -> Vec<OsString> {
 fn a_command_line_is_taken_or_refused_in_one_line_without_a_password() {
     let whole = CommandLine::command();
     let mut taken = 0;
-    for round in cases("command lines", 2) {
+    for round in cases("command lines", 8) {
         let dice = &mut Dice::new(round);
         let words = words(dice, &whole);
         let has_terminal = dice.once_in(2);

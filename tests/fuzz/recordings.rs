@@ -333,7 +333,7 @@ pub(super) fn assert_shown(text: &str) {
 fn a_recording_of_any_kind_is_shown_or_refused() {
     let sample = Sample::new();
     let folder = tempfile::tempdir().unwrap();
-    for round in cases("recordings", 1) {
+    for round in cases("recordings", 4) {
         let dice = &mut Dice::new(round);
         let path = folder.path().join("session.jsonl");
         let (text, whole) = recording(dice, &sample);
