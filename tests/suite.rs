@@ -81,6 +81,7 @@ mod probe_lag;
 mod push;
 mod reach;
 mod readme;
+mod receivers;
 mod reconnect;
 mod recordings;
 mod replay;

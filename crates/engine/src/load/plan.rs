@@ -18,7 +18,7 @@ use crate::{
 pub const CLIENT_NAME: &str = "redyno-load";
 
 /// The name of every receiver in `CLIENT LIST`.
-const RECEIVER_NAME: &str = "redyno-receiver";
+pub(super) const RECEIVER_NAME: &str = "redyno-receiver";
 
 /// The longest time for the lookup of the host's name.
 const RESOLVE_LIMIT: Duration = Duration::from_secs(10);

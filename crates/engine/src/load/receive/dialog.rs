@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// The name of the consumer group in which receivers read a stream.
-const GROUP: &[u8] = b"redyno";
+pub(super) const GROUP: &[u8] = b"redyno";
 /// The text between the database number and the key in the name of a keyspace notification's channel.
 const NOTIFIED: &[u8] = b"__:";
 /// A reply that a receiver waits for.
@@ -78,43 +78,6 @@ impl MessageContext<'_> {
             return (self.current, self.own);
         }
         (self.earlier.of(sent_ns, self.messages.kind), self.own)
-    }
-}
-
-/// How many messages have not arrived when their receivers end.
-#[derive(Debug, Default)]
-pub(super) struct MissingMessages {
-    pub(super) lost: u64,
-    /// Messages that the server still stores.
-    pub(super) left: u64,
-}
-
-impl MissingMessages {
-    /// Ends a channel, and adds the number of its missing messages.
-    pub(super) fn add(
-        &mut self,
-        numbers: &mut MessageNumbers,
-        messages: &Messages,
-        channel: usize,
-        first: u64,
-    ) {
-        // A receiver that was never on the channel has received no message.
-        numbers.begin(first);
-        let (gaps, rest) = (numbers.end(0), numbers.end(messages.issued(channel)));
-        // If the last messages are missing, the gaps before them are messages of other senders. The server
-        // still stores the messages of these gaps, too.
-        let is_left = messages.kind.is_kept() && rest > 0;
-        *(if is_left { &mut self.left } else { &mut self.lost }) += gaps + rest;
-    }
-
-    /// Adds the missing messages to the counts. While the load continues, missing messages count as unclear,
-    /// because they might still arrive.
-    pub(super) fn count(self, is_end: bool, counts: &mut ReceivedCounts) {
-        let (lost, left, unclear) =
-            if is_end { (self.lost, self.left, 0) } else { (0, 0, self.lost + self.left) };
-        counts.lost += lost;
-        counts.left += left;
-        counts.unclear += unclear;
     }
 }
 

@@ -12,6 +12,7 @@ mod dialog;
 mod earlier;
 mod handle;
 mod line;
+mod missing;
 mod numbers;
 mod order;
 mod thread;

@@ -1,8 +1,8 @@
 //! The channels to which a receiver subscribes, and how they move to another node of a cluster.
 
-use super::{MissingMessages, ReceiverDialog};
+use super::ReceiverDialog;
 use crate::{
-    load::receive::numbers::MessageNumbers,
+    load::receive::{missing::MissingMessages, numbers::MessageNumbers},
     protocol::{error_code, key_slot, whole_number},
     workload::{Messages, ReceiverKind},
 };
@@ -141,6 +141,6 @@ impl ReceiverDialog {
         missing: &mut MissingMessages,
     ) {
         let mine = self.channels.iter_mut().filter(|_| messages.kind.has_own_copy());
-        mine.for_each(|it| missing.add(&mut it.numbers, messages, it.index, first_of[it.index]));
+        mine.for_each(|it| missing.add(&mut it.numbers, messages, (it.index, first_of[it.index]), None));
     }
 }

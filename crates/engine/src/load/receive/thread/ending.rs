@@ -1,12 +1,27 @@
 //! Sends the counts of the receivers to the collector, and ends the receivers after the last messages have arrived.
 
-use std::{collections::BTreeSet, sync::atomic::Ordering::Relaxed, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    sync::atomic::Ordering::Relaxed,
+    time::{Duration, Instant},
+};
 
 use super::{LAST_MESSAGES_NS, MOST_LAST_NS, MessageReceiver, ReceiverThread};
 use crate::{
     clock::{next_tick_ns, tick_of},
-    load::{IntervalBuffer, ReceivedCounts, receive::dialog::MissingMessages},
+    endpoint::{NodeNumber, Target, talk},
+    load::{
+        IntervalBuffer, ReceivedCounts,
+        plan::RECEIVER_NAME,
+        receive::missing::{self, MissingMessages},
+    },
+    protocol::key_slot,
+    workload::{Messages, ReceiverKind},
 };
+
+/// How long the server may take to report how many messages it stores: 500 ms. Without an answer, redyno assumes that
+/// the last missing messages are still in the server.
+const STORED_LIMIT: Duration = Duration::from_millis(500);
 
 impl ReceiverThread {
     /// Returns whether the receivers have waited long enough for the last messages of a load that ended at `over_ns`.
@@ -36,18 +51,57 @@ impl ReceiverThread {
     /// Ends all receivers. Missing messages count as lost if this is the end of the load (`is_end`). Otherwise, missing
     /// messages count as unclear, because the load continues with other receivers.
     pub(super) fn end_dialogs(&mut self, now_ns: u64, is_end: bool) {
-        let Some(messages) = &self.order.messages else { return };
+        let Some(messages) = self.order.messages.clone() else { return };
+        let stored = if is_end { self.stored(&messages) } else { BTreeMap::new() };
         let current = self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind)));
         let mut all = MissingMessages::default();
         let shared = self.shared.iter_mut().enumerate();
-        shared.for_each(|(channel, numbers)| all.add(numbers, messages, channel, self.first[channel]));
+        shared.for_each(|(channel, numbers)| {
+            all.add(numbers, &messages, (channel, self.first[channel]), stored.get(&channel).copied());
+        });
         for MessageReceiver { dialog, .. } in self.receivers.values_mut() {
             let lost = all.lost;
-            dialog.end(messages, &self.first, &mut all);
+            dialog.end(&messages, &self.first, &mut all);
             self.own_counts[dialog.number].lost += if is_end { all.lost - lost } else { 0 };
         }
         all.count(is_end, current);
         self.close_segment(now_ns, true);
+    }
+
+    /// Returns how many messages the server stores of each channel with missing messages, if receivers share the
+    /// messages of a channel. Closes the receivers' connections, and blocks for at most [`STORED_LIMIT`].
+    fn stored(&mut self, messages: &Messages) -> BTreeMap<usize, u64> {
+        let mut under_way = vec![0; self.shared.len()];
+        for receiver in self.receivers.values_mut() {
+            let is_open = receiver.line.take().is_some() && messages.kind == ReceiverKind::Queue;
+            // The server removes a message from a queue before the message reaches its receiver.
+            let queues = receiver.dialog.own_channels().filter(|_| is_open);
+            queues.for_each(|channel| under_way[channel] += 1);
+        }
+        let (deadline, mut talks) = (Instant::now() + STORED_LIMIT, BTreeMap::new());
+        let mut stored = |channel: usize| {
+            let (node, target) = self.owner(messages, channel)?;
+            let limit = deadline.saturating_duration_since(Instant::now());
+            let talk = match talks.entry(node) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(talk(&target, Some(RECEIVER_NAME), limit).ok()?),
+            };
+            let stored = missing::stored(talk, messages, channel, deadline)?;
+            Some((channel, if stored > 0 { stored + under_way[channel] } else { 0 }))
+        };
+        let shared = self.shared.iter().enumerate();
+        let missing = shared.filter(|(channel, numbers)| numbers.are_missing(messages.issued(*channel)));
+        // A server that does not answer is not asked again.
+        missing.map_while(|(channel, _)| stored(channel)).collect()
+    }
+
+    /// Returns the server that stores the messages of a channel, and its number in a cluster.
+    fn owner(&self, messages: &Messages, channel: usize) -> Option<(Option<NodeNumber>, Target)> {
+        let target = &self.setup.plan.target;
+        let Some(spread) = &self.spread else { return Some((None, target.clone())) };
+        let topology = spread.cluster.topology();
+        let owner = topology.owner(key_slot(&messages.names[channel]))?;
+        Some((Some(owner), target.at(topology.node(owner).address.clone()).ok()?))
     }
 
     pub(super) fn finish(&mut self, now_ns: u64) {
