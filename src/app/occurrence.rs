@@ -186,7 +186,10 @@ mod tests {
             arguments: Vec::new(),
         };
         assert_eq!(shown(slow), named(OccurrenceKind::Slow, "KEYS 14.2 ms"));
-        assert_eq!(shown(EventKind::MoreSlowCommands { entries: 3 }), named(OccurrenceKind::Slow, "slow"));
+        assert_eq!(
+            shown(EventKind::MoreSlowCommands { entries: 3, unread: 0 }),
+            named(OccurrenceKind::Slow, "slow")
+        );
         let message = "OOM command not allowed".to_owned();
         let error = EventKind::FirstError { error: "OOM".to_owned(), message };
         assert_eq!(shown(error), named(OccurrenceKind::Error, "OOM"));

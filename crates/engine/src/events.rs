@@ -112,9 +112,15 @@ event_kinds! {
         let _ = arguments;
         format!("{} {command}{}", micros(*us), after(" from ", client))
     };
-    /// The number of further slow log entries of the same poll. These entries have no events of their own.
-    MoreSlowCommands { entries: u64 } "slowlog"
-        format!("and {} more {}", units::grouped(*entries), if *entries == 1 { "entry" } else { "entries" });
+    /// The number of further slow log entries of the same poll, which have no events of their own; redyno could not read `unread` of them.
+    MoreSlowCommands {
+        entries: u64,
+        #[serde(default)] unread: u64
+    } "slowlog" {
+        let more = if *entries == 1 { "entry" } else { "entries" };
+        let unread = if *unread > 0 { format!(" ({} not read)", units::grouped(*unread)) } else { String::new() };
+        format!("and {} more {more}{unread}", units::grouped(*entries))
+    };
     /// Many slow log entries from before the session are calls of one command; the longest call took `us` microseconds.
     SlowBefore { entries: u64, calls: u64, command: String, us: u64 } "slowlog" format!(
         "before this session: {calls} of the last {entries} entries are {command}; the slowest took {}", micros(*us)

@@ -266,7 +266,8 @@ mod tests {
         assert_eq!(callers(&reading).len(), if reading.now_s() > 61.0 { 2 } else { 3 });
         assert_eq!(callers(&reading)[callers(&reading).len() - 2..], expected);
         assert!(!lacks_entries(&reading));
-        timeline.push(&Record::Event(Event::new(72.0, EventKind::MoreSlowCommands { entries: 8 })));
+        timeline
+            .push(&Record::Event(Event::new(72.0, EventKind::MoreSlowCommands { entries: 8, unread: 0 })));
         assert!(lacks_entries(&timeline.latest()), "the shares are at least these");
     }
 }

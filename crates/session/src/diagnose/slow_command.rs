@@ -141,7 +141,7 @@ mod tests {
     fn entries_without_events_make_the_number_of_calls_a_least_number() {
         let found = first(4, |second| {
             second.events = vec![slow(50_000, "DEBUG SLEEP"); 8];
-            second.events.push(EventKind::MoreSlowCommands { entries: 8 });
+            second.events.push(EventKind::MoreSlowCommands { entries: 8, unread: 0 });
             let debug = CommandStat { calls: 16, usec: 800_000, ..CommandStat::default() };
             second.status.command_stats.insert("debug".to_owned(), debug);
         });

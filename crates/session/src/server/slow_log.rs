@@ -13,8 +13,6 @@ use crate::events::EventKind;
 
 /// The number of entries that a poll requests.
 pub(super) const ASKED: &str = "32";
-/// A reply with fewer entries than this is the whole log.
-const WHOLE_BELOW: usize = 32;
 /// The largest number of entries that a poll reports as events; the slowest entries are reported.
 const MOST_SHOWN: usize = 8;
 /// Entries from before the session are reported if at least this number of entries have the same command. A few slow
@@ -70,7 +68,6 @@ impl SlowLog {
     /// Returns the new entries in the reply to SLOWLOG GET; `None` if the reply has another form.
     pub(super) fn read(&mut self, reply: &Datum) -> Option<Vec<EventKind>> {
         let mut entries: Vec<_> = reply.list()?.iter().map(entry).collect::<Option<_>>()?;
-        let is_whole = entries.len() < WHOLE_BELOW;
         let newest = entries.iter().map(|entry| entry.id).max();
         let last = self.last;
         self.last = newest.or(last).or(Some(BEFORE_ALL));
@@ -82,8 +79,9 @@ impl SlowLog {
         }
         entries.retain(|entry| entry.id > last);
         let Some(newest) = newest else { return Some(Vec::new()) };
-        // SLOWLOG RESET may have removed entries since the last poll.
-        let mut new = if is_whole { entries.len() as u64 } else { newest.saturating_sub(last).max(0) as u64 };
+        // A log without an entry is shorter than the entries since the last poll: slowlog-max-len, SLOWLOG RESET.
+        let mut new = newest.saturating_sub(last).max(0) as u64;
+        let unread = new.saturating_sub(entries.len() as u64);
         if self.part.is_some() {
             // CLIENT LIST and INFO have large replies, which would hide large replies to other clients.
             new = new.saturating_sub(entries.extract_if(.., |entry| entry.is_own).count() as u64);
@@ -95,7 +93,7 @@ impl SlowLog {
         let mut events: Vec<_> = entries.into_iter().map(|entry| entry.into_event(self.part)).collect();
         if more > 0 {
             events.push(match self.part {
-                None => EventKind::MoreSlowCommands { entries: more },
+                None => EventKind::MoreSlowCommands { entries: more, unread },
                 Some(part) => EventKind::MoreLargeCommands { entries: more, part: part.to_owned() },
             });
         }
@@ -274,7 +272,7 @@ mod tests {
         let mut slow_log = SlowLog::default();
         assert!(read(&mut slow_log, &[]).is_empty());
         let entries: [(i64, i64, &[&str]); 2] = [(i64::MAX, 1, &["GET", "a"]), (i64::MIN, 1, &["GET", "a"])];
-        assert_eq!(read(&mut slow_log, &entries).len(), 1, "the other id is older than the first poll");
+        assert_eq!(read(&mut slow_log, &entries).len(), 2, "one entry, and the number of further entries");
         slow_log.begin_again();
         let twice: [(i64, i64, &[&str]); 2] = [(0, 1, &["GET", "a"]); 2];
         assert_eq!(read(&mut slow_log, &twice).len(), 2);
@@ -298,15 +296,15 @@ mod tests {
         let news = read(&mut slow_log, &flood);
         assert_eq!(news.len(), MOST_SHOWN + 1);
         assert!(news[0].starts_with("1.99 ms"), "{}", news[0]);
-        assert_eq!(news[MOST_SHOWN], "and 1 992 more entries");
+        assert_eq!(news[MOST_SHOWN], "and 1 992 more entries (1 968 not read)");
     }
 
     #[test]
-    fn entries_that_a_reset_has_removed_are_not_counted() {
+    fn entries_that_a_short_log_or_a_reset_has_removed_are_counted_as_not_read() {
         let mut slow_log = SlowLog::default();
         read(&mut slow_log, &[(6, 1, &["GET", "a"])]);
         let after = read(&mut slow_log, &[(400, 14_200, &["GET", "a"])]);
-        assert_eq!(after, ["14.2 ms GET a from 127.0.0.1:5000"]);
+        assert_eq!(after, ["14.2 ms GET a from 127.0.0.1:5000", "and 393 more entries (393 not read)"]);
     }
 
     #[test]

@@ -84,8 +84,8 @@ struct EqualEvents {
     ends_ns: Option<(u64, u64)>,
     /// The client, if all the events have the same client.
     client: Option<String>,
-    /// The sum of the numbers in events that report only a number.
-    counted: u64,
+    /// The sum of the further slow log entries, and of those that redyno did not read.
+    counted: [u64; 2],
     state_of: Option<&'static str>,
 }
 
@@ -111,10 +111,12 @@ pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<FoldedEvents<'
             let ends = |(low, high): (u64, u64), ns: u64| (low.min(ns), high.max(ns));
             group.ends_ns = group.ends_ns.zip(length_ns).map(|(both, ns)| ends(both, ns));
             group.client = group.client.take().filter(|known| client == Some(known));
-            group.counted += counted(what);
+            let [entries, unread] = counted(what);
+            group.counted = [group.counted[0] + entries, group.counted[1] + unread];
             line.text = match what {
                 EventKind::MoreSlowCommands { .. } => {
-                    EventKind::MoreSlowCommands { entries: group.counted }.to_string()
+                    let [entries, unread] = group.counted;
+                    EventKind::MoreSlowCommands { entries, unread }.to_string()
                 }
                 _ => text(line.count, &key.1, group),
             };
@@ -157,8 +159,8 @@ fn length_ns(what: &EventKind) -> Option<u64> {
     }
 }
 
-fn counted(what: &EventKind) -> u64 {
-    if let EventKind::MoreSlowCommands { entries } = what { *entries } else { 0 }
+fn counted(what: &EventKind) -> [u64; 2] {
+    if let EventKind::MoreSlowCommands { entries, unread } = what { [*entries, *unread] } else { [0; 2] }
 }
 
 fn client(what: &EventKind) -> Option<&String> {
@@ -211,8 +213,9 @@ mod tests {
         assert_eq!(texts(&events), expected);
         events.push(slow(28.0, 1200, "HGETALL cart:all", "b:2"));
         assert_eq!(texts(&events)[1], "29 × HGETALL cart:all, 175 ms to 1.20 s");
-        let more = |t_s, entries| Event::new(t_s, EventKind::MoreSlowCommands { entries });
-        assert_eq!(texts(&[more(1.0, 8), more(2.0, 11)]), ["and 19 more entries"]);
+        let more = |t_s, entries, unread| Event::new(t_s, EventKind::MoreSlowCommands { entries, unread });
+        let both = [more(1.0, 8, 0), more(2.0, 11, 3)];
+        assert_eq!(texts(&both), ["and 19 more entries (3 not read)"]);
         // More than a minute later the same event gets a new line.
         events.push(slow(90.0, 200, "HGETALL cart:all", "a:1"));
         assert_eq!(texts(&events)[2], "200 ms HGETALL cart:all from a:1");

@@ -73,7 +73,7 @@ fn events() -> Vec<EventKind> {
     };
     vec![
         EventKind::SlowCommand { us: n, command: text(), client: None, arguments: Vec::new() },
-        EventKind::MoreSlowCommands { entries: n },
+        EventKind::MoreSlowCommands { entries: n, unread: n },
         EventKind::SlowBefore { entries: n, calls: n, command: text(), us: n },
         EventKind::SlowEvent { of: text(), last_ms: n, max_ms: n },
         EventKind::Forked { held_us: Some(n) },
