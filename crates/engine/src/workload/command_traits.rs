@@ -49,6 +49,8 @@ traits! {
     /// The command works on vector sets, which are a module of Redis 8. Unlike the names of other module
     /// commands, its name has no dot.
     vectors
+    /// The command depends on keys that its arguments do not name.
+    unnamed
     /// The second word of the command is a subcommand. The server counts each subcommand separately.
     group
     /// The command changes the connection itself, such as its database, its user, its name, or the number of replies to

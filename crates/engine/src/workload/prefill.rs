@@ -90,9 +90,11 @@ impl Workload {
     }
 
     /// Returns `some`, this workload with only some of its operations, without the prefill of keys that only the other
-    /// operations use. If a command of a module may find keys without their names, the prefill stays complete.
+    /// operations use. If a command such as SCAN or a search finds keys without their names, the prefill stays
+    /// complete.
     pub(super) fn prefilled_for(&self, some: &Self) -> Self {
-        if !some.commands_of_modules().is_empty() {
+        let mut commands = some.active_steps().filter_map(CommandStep::command);
+        if !some.commands_of_modules().is_empty() || commands.any(|name| command_traits(&name).unnamed) {
             return some.clone();
         }
         let drawn = |workload: &Self| -> BTreeSet<String> {
@@ -224,6 +226,14 @@ mod tests {
         let operations = operations.iter().map(|step| Operation::command(step, 1)).collect();
         let prefill = Steps { steps: prefill.iter().map(|step| (*step).to_owned()).collect() };
         Workload { name: "test".to_owned(), keys: keys.into(), operations, prefill, ..Workload::default() }
+    }
+
+    #[test]
+    fn an_operation_that_finds_keys_without_their_names_has_the_complete_prefill() {
+        let workload =
+            of(&["GET {a}", "SADD {b} m", "SCAN 0", "SORT {b} BY a:*", "PING"], &["SET {a} 1", "SADD {b} 1"]);
+        let prefill = |name: &str| workload.of_operations(&[name.to_owned()]).unwrap().prefill.steps.len();
+        assert_eq!(["GET", "SADD", "SCAN", "SORT", "PING"].map(prefill), [1, 1, 2, 2, 0]);
     }
 
     #[test]
