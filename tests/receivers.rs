@@ -1,10 +1,12 @@
 //! What the receivers of a workload miss is counted where it belongs.
 
+use redyno::session::{Record, Segment};
+
 use crate::{
     messages::{received, session, summary},
     support::{
         Server,
-        program::{Running, redyno},
+        program::{Running, redyno, run},
         wait_for,
     },
 };
@@ -26,4 +28,44 @@ fn messages_that_another_client_takes_are_lost_and_not_left_in_the_server() {
     let records = running.end_of_writing().records();
     let (_, got) = received(summary(&records));
     assert_eq!((got.times.count(), got.lost, got.left), (0, 200, 0), "{got:?}");
+}
+
+#[test]
+fn receivers_are_listed_only_in_the_segments_that_send_them_messages() {
+    let (server, folder) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    let (port, script) = (server.port_text(), folder.path().join("turns.script"));
+    let turns = "at 0s rate 500\nat 1s receivers 5\nat 2s load off\nat 4s load on\nat 5s end\n";
+    std::fs::write(&script, turns).unwrap();
+    let more = ["--script", script.to_str().unwrap()];
+    let records = run(&session(&port, "pubsub receivers=2", &more)).expect_code(0).records();
+    let mut segments: Vec<(Segment, Vec<u32>)> = Vec::new();
+    for record in records {
+        match record {
+            Record::Segment(segment) => segments.push((segment, Vec::new())),
+            Record::Interval(interval) => {
+                let at = segments.iter_mut().find(|(segment, _)| segment.segment == interval.segment);
+                let Some((segment, listed)) = at else { continue };
+                let wanted = segment.knobs.workload.receiver_count().filter(|_| segment.knobs.load);
+                for (_, got) in interval.arrivals.iter() {
+                    let ordered = Some(got.ordered).filter(|ordered| *ordered > 0);
+                    assert!(ordered.is_none() || ordered == wanted, "{segment:?}: {got:?}");
+                    // The receivers of the next segment may get messages before it begins.
+                    let own = got
+                        .by_receiver
+                        .iter()
+                        .filter(|one| one.received == 0 || Some(one.receiver) <= wanted);
+                    listed.extend(own.map(|one| one.receiver));
+                }
+            }
+            _ => {}
+        }
+    }
+    for (segment, mut listed) in segments {
+        listed.sort_unstable();
+        listed.dedup();
+        let wanted = segment.knobs.workload.receiver_count().filter(|_| segment.knobs.load).unwrap_or(0);
+        // The script changes the first segment at once.
+        let is_skipped = segment.segment == 1 && listed.is_empty();
+        assert!(is_skipped || listed == (1..=wanted).collect::<Vec<_>>(), "{listed:?} {segment:?}");
+    }
 }

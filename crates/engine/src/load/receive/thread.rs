@@ -98,6 +98,9 @@ pub(super) struct ReceiverThread {
     segment: u32,
     /// The time when this segment began, in ns.
     since_ns: u64,
+    /// Whether the load of this segment sends messages to these receivers. The receivers of the next segment connect
+    /// before it begins.
+    is_own: bool,
     is_over: bool,
     current: Option<Box<ReceivedCounts>>,
     earlier: EarlierSegments,
@@ -135,6 +138,7 @@ impl ReceiverThread {
             first: Vec::new(),
             segment,
             since_ns,
+            is_own: false,
             is_over: false,
             current: None,
             earlier: EarlierSegments::before(segment),
@@ -208,17 +212,30 @@ impl ReceiverThread {
             self.take_order(order, now_ns);
         }
         let setting = self.setup.settings.load_full();
-        let is_over = now_ns >= setting.phase.load_ends_ns();
-        if (setting.generation, is_over) != (self.segment, self.is_over) {
+        let is_own = self.are_receivers_of(&setting);
+        let is_current = is_own || self.order.messages.is_none();
+        let segment = if is_current { setting.generation } else { self.segment };
+        let is_over = now_ns >= setting.phase.load_ends_ns() || segment != setting.generation;
+        if (segment, is_over) != (self.segment, self.is_over) {
             // Messages so far belong to the old segment. Messages of the old segment that arrive later belong
             // to its drain.
             self.close_segment(now_ns, true);
             self.closed_ns = None;
-            if setting.generation != self.segment {
+            if segment != self.segment {
                 self.earlier.end(self.segment, self.since_ns);
+                self.since_ns = setting.since_ns;
             }
-            (self.segment, self.since_ns, self.is_over) = (setting.generation, setting.since_ns, is_over);
+            (self.segment, self.is_over) = (segment, is_over);
         }
+        self.is_own |= is_own;
+    }
+
+    /// Returns whether the load of this setting sends messages to the current receivers.
+    fn are_receivers_of(&self, setting: &LoadSetting) -> bool {
+        let messages = setting.program.messages().filter(|_| setting.knobs.load);
+        let is_same =
+            messages.zip(self.order.messages.as_ref()).is_some_and(|(one, other)| Arc::ptr_eq(one, other));
+        is_same && setting.knobs.workload.receiver_count().unwrap_or(0) as usize == self.order.receivers
     }
 
     /// Replaces all receivers, and divides the channels among the new receivers. Messages that are on their way to the
@@ -228,7 +245,7 @@ impl ReceiverThread {
         self.receivers.clear();
         self.own_counts.clear();
         self.to_open.clear();
-        self.order = order;
+        (self.order, self.is_own) = (order, false);
         let Some(messages) = self.order.messages.clone() else { return self.setup.state.await_receivers(0) };
         let is_later = messages.begin_to_receive();
         let first = |channel| if is_later { messages.issued(channel) } else { 0 };

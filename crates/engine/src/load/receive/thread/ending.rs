@@ -112,7 +112,7 @@ impl ReceiverThread {
     }
 
     pub(super) fn close_tick(&mut self, now_ns: u64) {
-        if let Some(messages) = self.order.messages.as_ref().filter(|_| !self.is_over) {
+        if let Some(messages) = self.order.messages.as_ref().filter(|_| self.is_own && !self.is_over) {
             // The counts also show receivers that are not connected and receive nothing.
             self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind)));
         }
@@ -132,15 +132,21 @@ impl ReceiverThread {
     /// Sends the counts of the current and of earlier segments to the collector. `is_last` is whether no further counts
     /// of the current segment follow.
     pub(super) fn close_segment(&mut self, now_ns: u64, is_last: bool) {
-        if let Some(messages) = self.order.messages.as_ref().filter(|_| is_last) {
+        if let Some(messages) = self.order.messages.as_ref().filter(|_| self.is_own && is_last) {
             self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind)));
         }
-        if let Some(mut current) = self.current.take() {
-            current.ordered = self.own_counts.len() as u32;
-            let away = self.receivers.values().filter(|receiver| !receiver.dialog.is_ready);
-            let away: BTreeSet<_> = away.map(|receiver| receiver.dialog.number).collect();
-            current.receivers = current.ordered - away.len() as u32;
+        // Before the receivers' own segment begins, only messages count.
+        let is_own = self.is_own;
+        if let Some(mut current) = self.current.take_if(|current| is_own || current.received > 0) {
             current.name(&mut self.own_counts, is_last);
+            if is_own {
+                current.ordered = self.own_counts.len() as u32;
+                let away = self.receivers.values().filter(|receiver| !receiver.dialog.is_ready);
+                let away: BTreeSet<_> = away.map(|receiver| receiver.dialog.number).collect();
+                current.receivers = current.ordered - away.len() as u32;
+            } else {
+                current.named.retain(|one| one.received + one.lost + one.late + one.reconnects > 0);
+            }
             let mut buffer = self.empty(now_ns);
             buffer.drain = self.is_over;
             buffer.arrived = Some(current);
