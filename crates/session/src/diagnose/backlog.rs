@@ -13,14 +13,19 @@ pub(super) struct Backlog {
     behind_us: u64,
     /// The longest wait for a reply since the load was last on schedule, in microseconds.
     pause_us: u64,
+    /// The smallest send lag since the last such wait, in microseconds.
+    least_us: u64,
 }
 
 impl Backlog {
     /// Takes the next interval of the current segment.
     pub(super) fn push(&mut self, interval: &Interval) {
-        let earlier_us = if interval.behind_us < CAUGHT_UP_US { 0 } else { self.pause_us };
-        self.behind_us = interval.behind_us;
-        self.pause_us = earlier_us.max(pause_us(interval));
+        let (behind_us, pause_us) = (interval.behind_us, pause_us(interval));
+        self.least_us = if pause_us >= LATE_US { behind_us } else { self.least_us.min(behind_us) };
+        // A lag that grows when the server answers again has another cause than the pause.
+        let is_over = behind_us < CAUGHT_UP_US || behind_us > self.least_us.saturating_add(CAUGHT_UP_US);
+        self.behind_us = behind_us;
+        self.pause_us = if is_over { pause_us } else { self.pause_us.max(pause_us) };
     }
 
     /// Returns whether requests are late, but no later than the server's longest pause: the server did not answer for
@@ -33,10 +38,14 @@ impl Backlog {
 /// A wait for a reply is a pause of the server only if it is at least this many times the median.
 const TIMES_THE_MEDIAN: u64 = 5;
 
-/// Returns the longest wait for a reply in microseconds, also of the requests that still wait. Returns 0 if most
-/// requests wait about as long: then the server is slow, and does not pause.
+/// Returns the longest wait for a reply in microseconds that at least half of the clients saw, or the wait of the
+/// requests that are still unanswered: if the server pauses, all clients wait. Returns 0 if most requests wait about as
+/// long: then the server is slow, and does not pause.
 pub(super) fn pause_us(interval: &Interval) -> u64 {
-    let longest_us = interval.waiting_us.max(interval.service.max_ns() / 1000);
-    let usual_us = interval.service.value_at_quantile(0.5) / 1000;
+    let Interval { service, waiting_us, clients, .. } = interval;
+    let others = f64::from(clients.div_ceil(2).max(1) - 1) / service.count().max(1) as f64;
+    let answered_us = service.value_at_quantile((1.0 - others).max(0.0)) / 1000;
+    let unanswered_us = if *waiting_us > service.max_ns() / 1000 { *waiting_us } else { 0 };
+    let (longest_us, usual_us) = (answered_us.max(unanswered_us), service.value_at_quantile(0.5) / 1000);
     if longest_us >= TIMES_THE_MEDIAN * usual_us { longest_us } else { 0 }
 }

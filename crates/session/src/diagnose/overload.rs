@@ -222,6 +222,27 @@ mod tests {
     }
 
     #[test]
+    fn one_slow_reply_among_fast_ones_does_not_excuse_a_lag_that_grows() {
+        let mut watch = watch(at(1000));
+        // One request waits for 3 s, while the server answers the others too slowly for the rate.
+        for n in 0..12 {
+            paused(&mut watch, n * 250, 1, n * 40);
+        }
+        let found: Vec<_> = (12..20).map(|n| paused(&mut watch, 0, 1, n * 40)).collect();
+        assert!(found[7].contains(&"overload"), "{found:?}");
+        let whole = |slow| {
+            let mut service = repeated(1_000_000, 7000);
+            service.merge(&repeated(3_100_000_000, slow));
+            let (due, behind_us) = (10_000, 3_000_000);
+            let rates = Interval { length_s: 10.0, ops_per_s: 700.0, ..Interval::default() };
+            let total =
+                Interval { ops: 7000, due, behind_us, waiting_us: 3_010_000, clients: 50, service, ..rates };
+            of_segment(&Segment::new(0.0, 3, at(1000)), &total, None).len()
+        };
+        assert_eq!([whole(1), whole(50)], [1, 0], "all clients wait for a server that pauses");
+    }
+
+    #[test]
     fn a_segment_whose_requests_waited_for_a_stopped_server_is_not_overloaded() {
         let whole = |shed, waiting_us| {
             let total = Interval {
