@@ -52,6 +52,8 @@ fn what_speaks_redis_only_says_so_in_a_line() {
     for (args, expected) in [
         (&["bench", "-p", &port, "-n", "10"][..], "is a memcached, and bench speaks to Redis and Valkey"),
         (&["bench", "-u", &uri(&server), "-n", "10"], "Invalid URI scheme: bench speaks to Redis and Valkey"),
+        (&["-p", &port, "--bigkeys"], "is a memcached: --bigkeys works only with Redis and Valkey"),
+        (&["-p", &port, "--stat"], "is a memcached: --stat works only with Redis and Valkey"),
     ] {
         let outcome = run(args).expect_code(1);
         assert!(

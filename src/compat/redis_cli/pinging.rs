@@ -22,7 +22,7 @@ use crate::{
 const LONGEST_TICK: Duration = Duration::from_millis(100);
 
 /// The time limit for the diagnosis of a server that sent no PONGs.
-const REACH_LIMIT: Duration = Duration::from_millis(300);
+pub(super) const REACH_LIMIT: Duration = Duration::from_millis(300);
 
 /// A window of round trips.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::{
     endpoint::Target,
+    protocol::Dialect,
     stats::quantile_of_percent,
     units::{LONGEST, parse_seconds, whole_number},
 };
@@ -141,12 +142,8 @@ impl OneshotPlan {
             };
             return Err(format!("{option} has no effect with {}{instead}; leave it out", self.mode.flag()));
         }
-        // The first three modes send only PINGs.
-        if OneshotMode::OF_SERVERS[3..].contains(&self.mode) && !self.target.dialect.lists_keys() {
-            let (flag, server) = (self.mode.flag(), self.target.dialect.words().server);
-            return Err(format!(
-                "{flag} works only with Redis and Valkey; for {server} give --latency, or leave {flag} out to see the server's figures"
-            ));
+        if let Some(refusal) = self.refusal_of(self.target.dialect) {
+            return Err(refusal);
         }
         if self.options.interval.is_some_and(|interval| !(SHORTEST_WINDOW..=LONGEST).contains(&interval)) {
             return Err("-i must be between 0.01 s and a year".to_owned());
@@ -157,6 +154,18 @@ impl OneshotPlan {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns the error if a server with this dialect does not know the commands of the mode.
+    pub(super) fn refusal_of(&self, dialect: Dialect) -> Option<String> {
+        // The first three modes send only PINGs.
+        let needs_keys = OneshotMode::OF_SERVERS[3..].contains(&self.mode);
+        let (flag, server) = (self.mode.flag(), dialect.words().server);
+        (needs_keys && !dialect.lists_keys()).then(|| {
+            format!(
+                "{flag} works only with Redis and Valkey; for {server} give --latency, or leave {flag} out to see the server's figures"
+            )
+        })
     }
 
     fn meaningless_option(&self) -> Option<&'static str> {
@@ -289,7 +298,6 @@ impl OneshotArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Dialect;
 
     fn refused(mode: OneshotMode, change: impl Fn(&mut OneshotPlan)) -> String {
         let mut plan = OneshotPlan::new(Target::default(), mode);

@@ -7,14 +7,17 @@ use std::{
 
 use super::{
     dist, keys, latency,
+    pinging::REACH_LIMIT,
     plan::{OneshotMode, OneshotPlan},
     stat,
 };
 use crate::{
+    endpoint::{ReachError, reach},
     print::{
         outlet::{CLEAR, is_broken_pipe},
         words::StreamText,
     },
+    protocol::Dialect,
     signals::Signal,
 };
 
@@ -76,6 +79,16 @@ pub fn run_on(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams
     };
     match done {
         Err(error) if is_broken_pipe(&error) => Ok(()),
-        done => done,
+        Err(error) => Err(refusal_of_memcached(plan).map_or(error, anyhow::Error::msg)),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Returns the error of a mode that does not work with memcached, if the server is a memcached.
+fn refusal_of_memcached(plan: &OneshotPlan) -> Option<String> {
+    let refusal = plan.refusal_of(Dialect::Memcached)?;
+    match reach(&plan.target, REACH_LIMIT) {
+        Err(ReachError::Memcached(server)) => Some(format!("{server} is a memcached: {refusal}")),
+        _ => None,
     }
 }
