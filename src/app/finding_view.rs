@@ -18,7 +18,7 @@ impl Model {
         match shown.segment() {
             _ if self.is_live() => moment,
             Some(whole) if whole.start.knobs.load => {
-                let found = of_segment_in(&self.track().timeline, whole).into_iter();
+                let found = of_segment_in(&self.track().timeline, whole, &self.watched.nodes).into_iter();
                 found
                     .map(|finding| Finding { since_s: self.since_s(finding.rule, whole), ..finding })
                     .collect()

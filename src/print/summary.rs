@@ -65,7 +65,7 @@ pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> St
         let lines = monitored::lines(timeline, episodes);
         lines.iter().for_each(|(name, what)| line(&mut text, name, what));
     }
-    let listed = findings(&mut text, timeline, rows.len() > 1);
+    let listed = findings(&mut text, timeline, nodes, rows.len() > 1);
     nodes::findings(timeline, nodes, &listed).iter().for_each(|(name, what)| line(&mut text, name, what));
     let segments = (rows.len() > 1).then(|| table::table(&rows, timeline.segments.forgotten));
     let tables: Vec<_> =
@@ -259,8 +259,13 @@ fn send_lag(sum: &Summary) -> String {
 }
 
 /// Adds the findings about whole segments, each with its segments if the session has several. Returns their rules.
-fn findings(text: &mut String, timeline: &Timeline, are_several: bool) -> Vec<&'static str> {
-    let all = of_session(timeline);
+fn findings(
+    text: &mut String,
+    timeline: &Timeline,
+    nodes: &[NodeState],
+    are_several: bool,
+) -> Vec<&'static str> {
+    let all = of_session(timeline, nodes);
     for (finding, segments) in &all {
         let place = if are_several { format!("seg {segments}: ") } else { String::new() };
         line(text, "finding", &format!("{place}{}", finding.line()));

@@ -104,7 +104,7 @@ fn findings(account: &NodeReport) -> ReportTable {
         let words = finding.line();
         TableRow::of(vec![finding.short, segments, words])
     };
-    let rows = of_session(&account.timeline).into_iter().map(row).collect();
+    let rows = of_session(&account.timeline, &[]).into_iter().map(row).collect();
     ReportTable::of("Findings", &["finding", "segments", "description"], 3, rows)
 }
 

@@ -1,6 +1,6 @@
 //! The trait of all rules of findings: a rule reads records and returns findings.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use super::{Finding, now::RecentState};
 use crate::session::{Interval, Record, Segment, SessionStart, running::LoadChange};
@@ -34,6 +34,8 @@ pub(super) struct Measurements<'a> {
     pub(super) stalled_s: f64,
     /// Whether the server was restarted in this time or a short time before.
     pub(super) is_restarted: bool,
+    /// The median PING time of each node in this time, in nanoseconds; empty if it is unknown.
+    pub(super) pings: &'a BTreeMap<u16, u64>,
 }
 
 /// Returns whether there are findings about the whole segment. There are none about warm-ups and prefills.

@@ -89,10 +89,11 @@ impl Rule for SlowNode {
         self.judge_all(now, stands).into()
     }
 
-    fn whole(&self, Measurements { total, session, .. }: &Measurements<'_>) -> Option<Finding> {
+    fn whole(&self, Measurements { total, session, pings, .. }: &Measurements<'_>) -> Option<Finding> {
         let medians = middles(medians(total).into_iter().map(|(node, one)| (node, vec![one])));
         let load = NodeComparison::of(&medians, false)?;
-        Some(finding(session.as_ref().copied(), load.node, Some(&load), None))
+        let ping = NodeComparison::with(pings, load.node);
+        Some(finding(session.as_ref().copied(), load.node, Some(&load), ping.as_ref()))
     }
 }
 
@@ -207,10 +208,10 @@ fn middles(values: impl IntoIterator<Item = (u16, Vec<MedianOfRequests>)>) -> Me
 mod tests {
     use super::*;
     use crate::{
-        diagnose::{Findings, fixture::Second, of_segment},
+        diagnose::{Findings, NodeState, fixture::Second, of_segment, of_session},
         knobs::Knobs,
         probe::Ping,
-        session::{OperationInterval, Segment, ServerIdentity, Span},
+        session::{OperationInterval, Segment, ServerIdentity, Span, Timeline},
         stats::fixture::repeated,
     };
 
@@ -301,6 +302,18 @@ mod tests {
         let total = interval(1.0, [120, 5100, 130]);
         let found = of_segment(&segment(), &total, Some(&session())).remove(0);
         assert_eq!((found.rule, found.long.contains("b:2")), ("slow node", true));
+    }
+
+    #[test]
+    fn the_finding_about_a_whole_segment_has_the_pings_of_the_nodes() {
+        let mut timeline = Timeline::default();
+        let total = Record::Interval(Box::new(interval(1.0, [120, 5100, 130])));
+        [Record::Session(session()), Record::Segment(segment()), total]
+            .iter()
+            .for_each(|it| timeline.push(it));
+        let pinged = |us| NodeState { pings: repeated(us * US, 100), ..NodeState::default() };
+        let found = of_session(&timeline, &[90, 5000, 95].map(pinged)).remove(0).0;
+        assert_eq!(found.evidence[1..], ["PING p50 5.00 ms, the other nodes 95.0 µs"]);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The findings of whole segments and sessions: all rules, applied to sums of intervals.
 
+use std::collections::BTreeMap;
+
 use super::{
-    Finding,
+    Finding, NodeState,
     findings::{explained, rules},
     now::RESTART_S,
     rule::{Measurements, is_judged},
@@ -21,11 +23,13 @@ pub fn of_segment(segment: &Segment, total: &Interval, session: Option<&SessionS
     if !is_judged(segment) {
         return Vec::new();
     }
-    of(&Measurements { segment: Some(segment), total, session, stalled_s: 0.0, is_restarted: false })
+    let pings = &BTreeMap::new();
+    of(&Measurements { segment: Some(segment), total, session, stalled_s: 0.0, is_restarted: false, pings })
 }
 
 /// Returns the findings of a segment of this session: as [`of_segment`], but stalls and restarts of the server count too.
-pub fn of_segment_in(timeline: &Timeline, segment: &SegmentTotal) -> Vec<Finding> {
+/// The PINGs of all `nodes` count if this is the only segment with findings.
+pub fn of_segment_in(timeline: &Timeline, segment: &SegmentTotal, nodes: &[NodeState]) -> Vec<Finding> {
     let SegmentTotal { start, total, ended_s, .. } = segment;
     if !is_judged(start) {
         return Vec::new();
@@ -39,21 +43,25 @@ pub fn of_segment_in(timeline: &Timeline, segment: &SegmentTotal) -> Vec<Finding
         _ => None,
     });
     let is_restart = |event: &EventKind| matches!(event, EventKind::Restarted);
+    let is_only = timeline.segments.iter().filter(|other| is_judged(&other.start)).count() == 1;
+    let pinged = (0..).zip(nodes).filter(|(_, node)| is_only && !node.pings.is_empty());
+    let pings = pinged.map(|(number, node)| (number, node.pings.value_at_quantile(0.5))).collect();
     of(&Measurements {
         segment: Some(start),
         total,
         session: timeline.session(),
         stalled_s: stalls.sum(),
         is_restarted: since(start.t_s - RESTART_S).any(is_restart),
+        pings: &pings,
     })
 }
 
 /// Returns the findings of all segments of a session, each with the numbers of its segments. Findings with the same
-/// text are one finding.
-pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
+/// text are one finding. `nodes` are all nodes of the session.
+pub fn of_session(timeline: &Timeline, nodes: &[NodeState]) -> Vec<(Finding, String)> {
     let mut found: Vec<(Finding, String)> = Vec::new();
     for segment in timeline.segments.iter() {
-        for finding in of_segment_in(timeline, segment) {
+        for finding in of_segment_in(timeline, segment, nodes) {
             let number = segment.start.segment.to_string();
             match found.iter_mut().find(|(known, _)| known.line() == finding.line()) {
                 Some((_, numbers)) => *numbers += &format!(", {number}"),
@@ -66,8 +74,15 @@ pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
 
 /// Returns the reason why redyno itself was the limit; `None` if redyno was not the limit.
 pub fn our_limit(measured: &Interval) -> Option<String> {
-    let measured =
-        Measurements { segment: None, total: measured, session: None, stalled_s: 0.0, is_restarted: false };
+    let pings = &BTreeMap::new();
+    let measured = Measurements {
+        segment: None,
+        total: measured,
+        session: None,
+        stalled_s: 0.0,
+        is_restarted: false,
+        pings,
+    };
     let found = of(&measured);
     found.into_iter().find(|finding| finding.is_ours).map(|finding| finding.evidence.join(", "))
 }
@@ -86,8 +101,10 @@ mod tests {
         let mut timeline = Timeline::default();
         let records = [(1, 0.5), (2, 0.97), (3, 0.5)].map(|(segment, cpu)| overloaded(segment, cpu));
         records.iter().flatten().for_each(|record| timeline.push(record));
-        let found: Vec<_> =
-            of_session(&timeline).into_iter().map(|(finding, numbers)| (finding.rule, numbers)).collect();
+        let found: Vec<_> = of_session(&timeline, &[])
+            .into_iter()
+            .map(|(finding, numbers)| (finding.rule, numbers))
+            .collect();
         let of = |rule, numbers: &str| (rule, numbers.to_owned());
         assert_eq!(found, [of("overload", "1, 3"), of("overload", "2"), of("client limit", "2")]);
     }
@@ -107,7 +124,7 @@ mod tests {
             let interval = Interval { t_s, length_s, segment, hits, misses, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));
         }
-        let found: Vec<_> = of_session(&timeline).into_iter().map(|(finding, n)| (n, finding)).collect();
+        let found: Vec<_> = of_session(&timeline, &[]).into_iter().map(|(finding, n)| (n, finding)).collect();
         let [(first, lower), (second, restarted)] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((first.as_str(), lower.short.as_str()), ("1", "hit rate 60 %"));
         assert_eq!((second.as_str(), restarted.short.as_str()), ("2", "hit rate 10 %"));
