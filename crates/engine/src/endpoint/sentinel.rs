@@ -164,6 +164,18 @@ impl Service {
     }
 }
 
+impl Target {
+    /// Returns whether a Sentinel leads a failover of this service now. Blocks for at most `limit`.
+    pub fn is_failing_over(&self, limit: Duration) -> bool {
+        let Address::Service(service) = &self.address else { return false };
+        let state = PrimaryState::default();
+        let named = service.named(self, limit, &state);
+        // The leader of the failover may answer later than the others.
+        std::thread::sleep(5 * GRACE);
+        named.is_ok() && state.0.lock().leader.is_some()
+    }
+}
+
 /// Queries one Sentinel about the service `name`.
 fn ask(sentinel: &Target, name: &str) -> Result<SentinelAnswer, String> {
     let failed = |error| format!("Sentinel: {error}");
@@ -276,6 +288,17 @@ mod tests {
         let both =
             "the Sentinels agreed that the old primary was down; the Sentinel 10.0.0.1:2 led the failover";
         assert_eq!(state.cause().unwrap(), both);
+    }
+
+    #[test]
+    fn a_failover_is_known_from_the_sentinel_that_leads_it() {
+        let flags = |flags: &str| {
+            let named = "*2\r\n$9\r\n127.0.0.1\r\n$4\r\n7001\r\n*2\r\n$5\r\nflags\r\n";
+            answering(format!("{named}${}\r\n{flags}\r\n", flags.len()))
+        };
+        let (leader, other) = (flags("master,failover_in_progress"), flags("master"));
+        let is_known = |ports: &[u16]| target(ports).is_failing_over(Duration::from_secs(60));
+        assert_eq!([is_known(&[other]), is_known(&[leader])], [false, true]);
     }
 
     #[test]

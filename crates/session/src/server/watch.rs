@@ -33,6 +33,8 @@ use crate::{
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 /// The time limit for the lookup of the target's name while the connection is open.
 const LOOK_UP_LIMIT: Duration = Duration::from_secs(1);
+/// How long the lookup waits until Sentinels name the new primary of a failover, which is promoted before.
+const FAILOVER_LIMIT: Duration = Duration::from_secs(5);
 
 /// The last reported state of the connection, so that each change is reported once.
 #[derive(Debug, PartialEq)]
@@ -233,14 +235,23 @@ impl ControlState {
         let (done, found) = oneshot::channel();
         let target = self.target.clone();
         let look_up = move || {
-            let found = target.resolve().and_then(|mut resolution| resolution.wait(LOOK_UP_LIMIT));
-            drop(done.send(found));
+            let until = std::time::Instant::now() + FAILOVER_LIMIT;
+            let has_moved = || {
+                let found = target.resolve().and_then(|mut resolution| resolution.wait(LOOK_UP_LIMIT));
+                matches!(found, Ok(Some(found)) if !found.contains(&Endpoint::Tcp(server)))
+            };
+            let mut is_elsewhere = has_moved();
+            while !is_elsewhere && std::time::Instant::now() < until && target.is_failing_over(LOOK_UP_LIMIT)
+            {
+                is_elsewhere = has_moved();
+            }
+            // The session may have ended meanwhile.
+            drop(done.send(is_elsewhere));
         };
         if std::thread::Builder::new().name("look-up".to_owned()).spawn(look_up).is_err() {
             return false;
         }
-        let Ok(Ok(Some(found))) = found.await else { return false };
-        !found.contains(&Endpoint::Tcp(server))
+        found.await.unwrap_or(false)
     }
 
     fn means(&self, wire: CommandSender) -> OrderContext {
