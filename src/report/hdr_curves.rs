@@ -54,8 +54,9 @@ fn chart(id: &str, curves: Vec<(String, Option<u32>, &Latency)>) -> Option<Chart
         let values = latency.curve(nines, steps).into_iter().map(|ns| ns.map(|ns| ns as f64 / 1e3)).collect();
         ChartLine { segment, ..ChartLine::new(name, Ink::of_series(n), values) }
     };
-    let lines = curves.into_iter().enumerate().map(line).collect();
-    let chart = Chart::of(id, "Latency over the percentile", Quantity::Latency, xs, lines);
+    let lines = curves.into_iter().enumerate().filter(|(_, (.., latency))| !latency.is_empty());
+    let chart =
+        Chart::of(id, "Latency over the percentile", Quantity::Latency, xs, lines.map(line).collect());
     let chart = Chart { x: Quantity::Nines, x_name: "share of the requests".to_owned(), ..chart };
     chart.has_values().then_some(chart)
 }

@@ -180,9 +180,7 @@ impl NodeReport {
 
     /// Returns the measured segments: all segments under load, except warm-ups and prefills.
     pub(super) fn measured(&self) -> impl Iterator<Item = &SegmentTotal> {
-        let is_measured =
-            |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
-        self.timeline.segments.iter().filter(is_measured)
+        self.timeline.segments.iter().filter(|segment| segment.is_measured())
     }
 
     /// Returns whether some segments have response times, because their loop was open.

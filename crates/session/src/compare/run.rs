@@ -65,9 +65,7 @@ impl Run {
     /// Fails if the recording has no run, if it has several runs and `segment` is `None`, or if `segment` does not
     /// exist.
     pub fn of(name: &str, timeline: &Timeline, segment: Option<u32>) -> Result<Self, RunError> {
-        let is_measured =
-            |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
-        let mut measured: Vec<_> = timeline.segments.iter().filter(is_measured).collect();
+        let mut measured: Vec<_> = timeline.segments.iter().filter(|of| of.is_measured()).collect();
         let kind = if measured.is_empty() { "without load" } else { "under load" };
         if measured.is_empty() {
             let is_watched = |of: &&SegmentTotal| !of.start.knobs.load && of.pings.count() > 0;

@@ -275,6 +275,28 @@ fn the_segment_must_be_given_if_there_are_several() {
     );
 }
 
+/// A setting whose requests all fail is a run too, and one of several settings.
+#[test]
+fn a_segment_with_only_errors_is_a_run() {
+    let mut timeline = recording("redis 7", 1, &Knobs::default(), &[]);
+    let mut fail = |segment| {
+        let errors = [("WRONGTYPE".to_owned(), 640)].into();
+        let failed = Interval { t_s: 2.0, length_s: 1.0, segment, errors, ..Interval::default() };
+        timeline.push(&Record::Interval(Box::new(failed)));
+        let run = Run::of("a", &timeline, None);
+        timeline.push(&Record::Segment(Segment::new(
+            2.0,
+            segment + 1,
+            Knobs { load: true, ..Knobs::default() },
+        )));
+        run
+    };
+    let failed = fail(1).unwrap();
+    let compared = RunComparison::of(&[run_at(1, &Knobs::default(), 1000, 50.0)], &[failed]);
+    assert_eq!(row(&compared, "errors").values, [Some(0.0), Some(640.0)]);
+    assert!(matches!(fail(2), Err(RunError::Several { count: 2, .. })));
+}
+
 /// Returns a session of 30 s without load, in which PING takes `ping_us` and the server has this number of `clients`.
 fn monitored(ping_us: u64, clients: f64) -> Timeline {
     let mut timeline = Timeline::default();

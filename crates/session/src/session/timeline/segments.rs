@@ -51,6 +51,13 @@ impl SegmentTotal {
         (length_s > 0.0).then(|| sum / length_s)
     }
 
+    /// Returns whether the load was measured: whether requests of this segment were answered, have failed or were
+    /// dropped, and the segment is no prefill and no warm-up.
+    pub fn is_measured(&self) -> bool {
+        let is_loaded = self.start.knobs.load && self.start.aside().is_none();
+        is_loaded && (self.total.ops > 0 || !self.total.errors.is_empty() || self.total.shed > 0)
+    }
+
     /// Returns the recorded length of the segment in seconds; the current segment lasts to `now_s`.
     pub fn length_s(&self, now_s: f64) -> f64 {
         (self.ended_s.unwrap_or(now_s) - self.start.t_s - self.unrecorded_s).max(0.0)
