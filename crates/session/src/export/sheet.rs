@@ -86,7 +86,13 @@ impl<'a> SheetRow<'a> {
 
     /// Returns the row of a node or of an agent.
     fn of_part(self, kind: &'static str, node: String, part: &'a OperationInterval) -> Self {
-        Self { kind, node, row: self.row.of_operation(part), ..self }
+        let is_node = kind == "node";
+        Self {
+            kind,
+            node,
+            row: if is_node { self.row.of_node(part) } else { self.row.of_operation(part) },
+            ..self
+        }
     }
 
     /// Returns the rows of all operations over the whole session.

@@ -173,11 +173,11 @@ figures! {
     /// Good replies per second.
     OPS_PER_S "ops_per_s" "ops/s" Count |row| row.ops_per_s;
     /// Reads that found their key.
-    HITS "hits" "hits" Count |row| Some(row.hits as f64);
+    HITS "hits" "hits" Count |row| row.hits.map(|n| n as f64);
     /// Reads that did not find their key.
-    MISSES "misses" "misses" Count |row| Some(row.misses as f64);
+    MISSES "misses" "misses" Count |row| row.misses.map(|n| n as f64);
     /// Writes that were refused because another client changed the item first: memcached's `cas`.
-    CONFLICTS "conflicts" "conflicts" Count |row| Some(row.conflicts as f64);
+    CONFLICTS "conflicts" "conflicts" Count |row| row.conflicts.map(|n| n as f64);
     /// The shortest service time.
     SERVICE_MIN "service_min_us" "min" Latency |row| some(Some(row.service), Latency::min_ns);
     /// The mean of the service times.
@@ -376,5 +376,8 @@ mod tests {
         let row = Row::of_interval(&interval).of_operation(&part);
         assert_eq!((OPS_PER_S.value(&row), SERVICE_P50.value(&row)), (Some(25.0), Some(7_000.0)));
         assert_eq!(RESPONSE_P50.value(&row), None);
+        let uncounted = |row: Row| [HITS, MISSES, CONFLICTS].map(|figure| figure.value(&row));
+        assert_eq!(uncounted(row), [Some(0.0); 3]);
+        assert_eq!(uncounted(row.of_node(&part)), [None; 3], "these are not counted by node");
     }
 }

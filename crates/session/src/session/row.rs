@@ -28,12 +28,13 @@ pub struct Row<'a> {
     pub is_drain: bool,
     /// Good replies per second under load; `None` if no time under load was measured.
     pub ops_per_s: Option<f64>,
-    /// Reads that found their key.
-    pub hits: u64,
-    /// Reads that did not find their key.
-    pub misses: u64,
-    /// Writes that were refused because another client changed the item first: memcached's `cas`.
-    pub conflicts: u64,
+    /// Reads that found their key; `None` for one node of a cluster.
+    pub hits: Option<u64>,
+    /// Reads that did not find their key; `None` for one node of a cluster.
+    pub misses: Option<u64>,
+    /// Writes that were refused because another client changed the item first: memcached's `cas`; `None` for one node
+    /// of a cluster.
+    pub conflicts: Option<u64>,
     /// Requests that failed.
     pub errors: u64,
     /// Bytes read from the server.
@@ -88,9 +89,9 @@ macro_rules! row {
             drained: $record.drained,
             is_drain: $is_drain,
             ops_per_s: ($record.length_s > 0.0).then_some($record.ops_per_s),
-            hits: $record.hits,
-            misses: $record.misses,
-            conflicts: $record.conflicts,
+            hits: Some($record.hits),
+            misses: Some($record.misses),
+            conflicts: Some($record.conflicts),
             errors: $record.errors.values().sum(),
             whole: Some(CombinedResults {
                 due: $record.due,
@@ -147,9 +148,9 @@ impl<'a> Row<'a> {
             ops: operation.ops,
             drained: operation.drained,
             ops_per_s: (self.length_s > 0.0).then(|| in_rate as f64 / self.length_s),
-            hits: operation.hits,
-            misses: operation.misses,
-            conflicts: operation.conflicts,
+            hits: Some(operation.hits),
+            misses: Some(operation.misses),
+            conflicts: Some(operation.conflicts),
             bytes_in: operation.bytes_in,
             bytes_out: operation.bytes_out,
             whole: None,
@@ -164,6 +165,12 @@ impl<'a> Row<'a> {
             gauges: None,
             ..self
         }
+    }
+
+    /// Returns the row of one node of a cluster, for the time that this row covers. Hits, misses and conflicts are not
+    /// counted by node.
+    pub fn of_node(self, node: &'a OperationInterval) -> Self {
+        Self { hits: None, misses: None, conflicts: None, ..self.of_operation(node) }
     }
 
     /// Returns the row of a whole session.
