@@ -273,8 +273,11 @@ fn findings(
     all.iter().map(|(finding, _)| finding.rule).collect()
 }
 
+/// Adds a line, if there is anything to say.
 fn line(text: &mut String, name: &str, what: &str) {
-    *text += &format!("  {name:<9} {what}\n");
+    if !what.is_empty() {
+        *text += &format!("  {name:<9} {what}\n");
+    }
 }
 
 /// Returns percentiles as text: `p50 312 µs  p90 …  max 7.70 ms`. Percentiles with too few samples are left out.

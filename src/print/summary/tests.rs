@@ -4,7 +4,7 @@ use crate::{
     knobs::Knobs,
     probe::Ping,
     session::{Client, Event, Interval, Opening, Record, Segment, Span, WorkerCost},
-    stats::fixture::repeated,
+    stats::{Latency, fixture::repeated},
     workload::Workload,
 };
 
@@ -38,6 +38,18 @@ fn the_summary_has_the_load_and_all_errors() {
   errors    OOM 3
 ";
     assert_eq!(summary(&timeline, &[], &[]), expected);
+}
+
+#[test]
+fn a_load_without_replies_has_no_lines_of_latencies() {
+    let mut timeline = Timeline::default();
+    begin(&mut timeline, 1, Knobs { load: true, rate: Some(100), ..Knobs::default() });
+    let (errors, response) = ([("OOM".to_owned(), 300)].into(), Some(Latency::default()));
+    let failed = Interval { t_s: 3.0, length_s: 3.0, segment: 1, errors, response, ..Interval::default() };
+    timeline.push(&Record::Interval(Box::new(failed)));
+    let text = summary(&timeline, &[], &[]);
+    assert!(text.contains("  errors    OOM 300\n"), "{text}");
+    assert!(!text.contains("service") && !text.contains("response"), "{text}");
 }
 
 #[test]
