@@ -85,3 +85,46 @@ pub(super) fn listen(peer: &Peer, listeners: &mut [&mut dyn Listener]) {
         orders.for_each(|order| peer.order(order));
     }
 }
+
+/// Returns the first failing verdict of the listeners. A failure is reported rather than an undecided condition.
+pub(super) fn verdict(listeners: &mut [&mut dyn Listener]) -> Result<(), Failure> {
+    let mut undecided = Ok(());
+    for listener in listeners {
+        match listener.verdict() {
+            Err(Failure::Undecided(why)) => undecided = undecided.and(Err(Failure::Undecided(why))),
+            verdict => verdict?,
+        }
+    }
+    undecided
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A listener with this verdict.
+    struct Judge(Option<Failure>);
+
+    impl Listener for Judge {
+        fn take(&mut self, _: &Delivery) -> Vec<Order> {
+            Vec::new()
+        }
+
+        fn verdict(&mut self) -> Result<(), Failure> {
+            self.0.take().map_or(Ok(()), Err)
+        }
+    }
+
+    #[test]
+    fn a_failure_is_more_important_than_an_undecided_condition() {
+        let code = |failures: [Option<Failure>; 3]| {
+            let [mut first, mut second, mut third] = failures.map(Judge);
+            let verdict = verdict(&mut [&mut first, &mut second, &mut third]);
+            verdict.map_or_else(|failure| failure.exit_code(), |()| 0)
+        };
+        let undecided = || Some(Failure::Undecided("few".to_owned()));
+        assert_eq!(code([None, None, None]), 0);
+        assert_eq!(code([undecided(), None, undecided()]), 4);
+        assert_eq!(code([undecided(), Some(Failure::Crossed("slow".to_owned())), None]), 3);
+    }
+}

@@ -8,7 +8,7 @@ use super::{
     Failure, SessionPlan, UsageError,
     destination::{SessionDestination, destination},
     fleet::OwnAgents,
-    listener::{Listener, listen},
+    listener::{Listener, listen, verdict},
     metrics::{PageServer, SharedMetrics, serve_metrics},
     on_finding::run_on_findings,
     push,
@@ -132,7 +132,7 @@ impl RunningSession {
             said = said.and(listener.finish());
         }
         self.end(said)?;
-        listeners.iter_mut().try_for_each(|listener| listener.verdict())
+        verdict(listeners)
     }
 
     /// Waits for the end of the session. `shown` is the result of the listeners.

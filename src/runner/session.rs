@@ -110,7 +110,7 @@ impl Plan for SessionRun {
             has_ended: false,
         });
         let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
-        // The first failing verdict is reported, so the listener that can end the run comes first.
+        // The first of the worst verdicts is reported, so the listener that can end the run comes first.
         listeners.extend(abort.as_mut().map(|abort| abort as &mut dyn Listener));
         listeners.extend(more.iter_mut().map(|more| &mut **more as &mut dyn Listener));
         listeners.extend(driver.as_mut().map(|driver| driver as &mut dyn Listener));
