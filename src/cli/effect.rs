@@ -153,7 +153,10 @@ pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) ->
     // In the modes of redis-cli, -n is the database.
     let is_db = option.get_id() == "requests" && mode.is_oneshot();
     let option = if is_db { option.short(None) } else { option };
-    Err(refused(&option, &mode.to_string()))
+    match option.get_id().as_str() {
+        "cursor" | "top" if !mode.is_oneshot() => Err(refused(&option, "without --keystats")),
+        _ => Err(refused(&option, &mode.to_string())),
+    }
 }
 
 /// Refuses options that have no effect in a session without a screen that starts with these load settings
@@ -372,6 +375,10 @@ mod tests {
             refusal("--intrinsic-latency 1 --tls", false).unwrap(),
             "--tls has no effect with --intrinsic-latency; leave it out"
         );
+        for option in ["--cursor", "--top"] {
+            let refused = refusal(&format!("{option} 5"), true).unwrap();
+            assert_eq!(refused, format!("{option} has no effect without --keystats; leave it out"));
+        }
         assert!(CommandLine::try_parse_from(["redyno", "--raw"]).is_err(), "clap's own");
     }
 }
