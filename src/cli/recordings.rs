@@ -161,7 +161,7 @@ fn table(rows: &[RecordingRow], others: usize, directory: &Path) -> String {
     if others > 0 {
         let are = if others == 1 { "is no recording, is" } else { "are no recordings, are" };
         text += &format!(
-            "{} {are} from a later redyno, or cannot be read\n",
+            "{} {are} from another version of redyno, or cannot be read\n",
             units::count_with_noun(others as u64, "further file")
         );
     }
@@ -194,7 +194,7 @@ mod tests {
                 "began                   length  best ops/s      size  target          server        file",
                 "2026-11-22T10:00:00Z  00:01:15       121 k  2.00 KiB  127.0.0.1:6379  redis 7.0.15  a.jsonl",
                 "2026-11-22T10:00:00Z  00:01:15           -  2.00 KiB  127.0.0.1:6379  redis 7.0.15  b.jsonl  (no end)",
-                "1 further file is no recording, is from a later redyno, or cannot be read",
+                "1 further file is no recording, is from another version of redyno, or cannot be read",
             ]
         );
         assert_eq!(table(&[], 0, Path::new("/s")), "no recordings in /s; --record or the key r makes one\n");
