@@ -209,10 +209,10 @@ impl ValueAxis {
         room.iter().all(|decades| *decades >= 0.0 && (is_short || *decades <= TOO_LONG))
     }
 
-    /// Returns a linear axis for the `wanted` values, all at least 0: the axis `kept` if it still fits, otherwise a
-    /// new one.
+    /// Returns a linear axis for the `wanted` rates, all at least 0: the axis `kept` if it still fits, otherwise a
+    /// new one. If all rates are 0, the labels still differ.
     pub fn linear(kept: Option<Self>, wanted: &ValueRanges) -> Option<Self> {
-        let usual = wanted.usual.max(f64::MIN_POSITIVE);
+        let usual = wanted.usual.max(1.0);
         let kept = kept.filter(|kept| kept.scale == AxisScale::Linear);
         let holds = |kept: &Self, (low, high): (f64, f64)| kept.low <= low && high <= kept.high;
         // The limit for keeping a range is wider than the limit for adding a range; otherwise the axis would
@@ -357,7 +357,7 @@ mod tests {
         let long = linear(None, 160.0, &[(0.0, 900.0)]);
         assert!(long.low == 0.0 && long.high > 900.0, "{long:?}");
         let idle = linear(None, 0.0, &[(0.0, 0.0)]);
-        assert!(idle.share(0.0) >= 0.0 && idle.high > idle.low, "{idle:?}");
+        assert!(idle.share(0.0) >= 0.0 && idle.high > 0.2, "{idle:?}");
     }
 
     #[test]
