@@ -29,11 +29,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         // The target's address is more important than the program's own name.
         parts[0].0 = " ".to_owned();
     }
-    // The address is more important than the segment and the clock, and in a recording than all parts with a high rank.
-    let (kept, rank) = (address(&parts) + 2, if model.playback.is_some() { 0 } else { SEGMENT });
-    let room = usize::from(area.width).saturating_sub(kept);
-    let without = shed(right.clone(), room, rank);
-    let right = if rank == 0 || length(&without) <= room { without } else { right };
+    let room = usize::from(area.width).saturating_sub(address(&parts) + 2);
+    let right = beside_address(right, room, model.playback.is_some());
     let right_x = area.right().saturating_sub(length(&right) as u16);
     let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
     let room = usize::from(left.width).saturating_sub(parts[0].0.chars().count());
@@ -61,9 +58,24 @@ type HeaderPart = (String, Ink, u8);
 
 /// The rank of the segment. The clock has a higher rank.
 const SEGMENT: u8 = 8;
+/// The rank of a warning.
+const WARNING: u8 = 6;
+/// The rank of a problem.
+const PROBLEM: u8 = 5;
 
 fn length(parts: &[HeaderPart]) -> usize {
     parts.iter().map(|(text, ..)| text.chars().count()).sum()
+}
+
+/// Returns the parts that fit into `room`, beside the address. The address is more important than the segment, the clock
+/// and findings, and in a recording than all parts with a high rank. If the address does not fit even without these
+/// parts, they are kept.
+fn beside_address(right: Vec<HeaderPart>, room: usize, is_recorded: bool) -> Vec<HeaderPart> {
+    if is_recorded {
+        return shed(right, room, 0);
+    }
+    let mut shorter = [SEGMENT, WARNING, PROBLEM].into_iter().map(|rank| shed(right.clone(), room, rank));
+    shorter.find(|parts| length(parts) <= room).unwrap_or(right)
 }
 
 /// Returns the parts that fit into `width`; the least important parts are left out, but only parts of at least this
@@ -135,7 +147,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         let is_bad = finding.severity == Severity::Problem;
         let room = usize::from(is_bad && width >= ROOM_FOR_EVIDENCE);
         let known_by: String = finding.evidence.iter().take(room).map(|words| format!(" {words}")).collect();
-        let shed = if is_bad { 5 } else { 6 };
+        let shed = if is_bad { PROBLEM } else { WARNING };
         put((finding.rule.to_uppercase() + &known_by, status::ink(finding.severity)), shed);
     }
     put(load(model, glyphs), 1);
@@ -272,6 +284,20 @@ mod tests {
         assert_eq!(fitting(64), "  REPLAY run.jsonl, paused 0.25×  UNREACHABLE  * LOAD  00:04:12");
         assert_eq!(fitting(60), "  UNREACHABLE  * LOAD  00:04:12");
         assert_eq!(fitting(10), "  00:04:12");
+    }
+
+    #[test]
+    fn the_address_is_more_important_than_findings_if_it_fits_without_them() {
+        let part = |text: &str, rank| (format!("  {text}"), Ink::Text, rank);
+        let parts = [part("STALL", PROBLEM), part("CORE TAKEN", WARNING), part("* LOAD", 1)];
+        let parts = [&parts[..], &[part("segment 4", SEGMENT), part("00:04", 0)]].concat();
+        let shown = |room| {
+            beside_address(parts.clone(), room, false).into_iter().map(|(text, ..)| text).collect::<String>()
+        };
+        assert_eq!(shown(34), "  STALL  CORE TAKEN  * LOAD  00:04");
+        assert_eq!(shown(24), "  STALL  * LOAD  00:04");
+        assert_eq!(shown(18), "  * LOAD  00:04");
+        assert_eq!(shown(9), "  STALL  CORE TAKEN  * LOAD  segment 4  00:04");
     }
 
     /// Returns the header of a session with this target.
