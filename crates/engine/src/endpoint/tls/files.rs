@@ -62,6 +62,13 @@ pub enum TlsError {
         /// The error.
         cause: String,
     },
+    /// The client certificate has X.509 version 1, as `openssl x509 -req` writes without extensions.
+    #[error(
+        "--cert {path}: the certificate has X.509 version 1, which rustls does not accept; sign it again as version 3: \
+         openssl x509 -req ... -extfile FILE, with 'extendedKeyUsage=clientAuth' in FILE",
+        path = .0.display()
+    )]
+    Version1(PathBuf),
     /// The file contains no private key.
     #[error("--key {path}: the file contains no private key in PEM form", path = .0.display())]
     NoKey(PathBuf),
@@ -108,6 +115,11 @@ impl TlsError {
     pub(super) fn client(client: &ClientCertificate, error: &rustls::Error) -> Self {
         match error {
             rustls::Error::InconsistentKeys(_) => Self::OtherKey(client.clone()),
+            rustls::Error::InvalidCertificate(cause)
+                if cause.to_string().contains("UnsupportedCertVersion") =>
+            {
+                Self::Version1(client.certificate.clone())
+            }
             rustls::Error::InvalidCertificate(_) => Self::BrokenCertificate {
                 option: "--cert",
                 path: client.certificate.clone(),
@@ -186,5 +198,26 @@ impl TlsError {
     /// Creates the error with the system's message about a file.
     pub(super) fn unreadable(option: &'static str, path: &Path, cause: &std::io::Error) -> Self {
         Self::Unreadable { option, path: path.to_owned(), cause: cause.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::{CertificateError, OtherError};
+
+    use super::*;
+
+    #[test]
+    fn a_client_certificate_of_version_1_is_reported_with_the_remedy() {
+        let client = ClientCertificate { certificate: "cli.pem".into(), key: "cli.key".into() };
+        let cause = OtherError(Arc::new(io::Error::other("UnsupportedCertVersion")));
+        let error = rustls::Error::InvalidCertificate(CertificateError::Other(cause));
+        let text = TlsError::client(&client, &error).to_string();
+        assert!(
+            text.starts_with("--cert cli.pem: the certificate has X.509 version 1, which rustls"),
+            "{text}"
+        );
     }
 }
