@@ -193,8 +193,9 @@ pub(super) enum NodeRefusal {
     Moved(Box<[u8]>, u16),
     /// The slot is moving to the node at this host and port, which already has this key.
     Ask(Box<[u8]>, u16),
-    /// The request can be executed later. The text is `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY` or `MASTERDOWN`.
-    Later(&'static str),
+    /// The request can be executed later. The error line begins with `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY` or
+    /// `MASTERDOWN`.
+    Later(Box<[u8]>),
     /// The server sent another error line. The request may be sent again.
     Failed(Box<[u8]>),
     /// The node cannot be reached because of this kind of error, so the request was not written.
@@ -220,7 +221,7 @@ impl NodeRefusal {
             "ASK" => address().map(|(host, port)| Self::Ask(host, port)),
             code => {
                 let later = ["TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN"];
-                later.into_iter().find(|known| *known == code).map(Self::Later)
+                later.contains(&code).then(|| Self::Later(line.into()))
             }
         }
     }
@@ -230,7 +231,7 @@ impl NodeRefusal {
         ErrorKind::Server(match self {
             Self::Moved(..) => "MOVED".into(),
             Self::Ask(..) => "ASK".into(),
-            Self::Later(code) => (*code).into(),
+            Self::Later(line) => error_code(line).into(),
             Self::Failed(line) => return ErrorKind::of_line(line),
             Self::Unreachable(kind) | Self::Lost(kind) => return kind.clone(),
             Self::NoLane => return ErrorKind::Timeout,
@@ -244,7 +245,11 @@ impl NodeRefusal {
 
     /// Returns whether the node may have lost whole slots. ASK and TRYAGAIN concern only a part of one slot.
     pub(super) fn is_of_moved_slots(&self) -> bool {
-        !matches!(self, Self::Ask(..) | Self::Later("TRYAGAIN"))
+        match self {
+            Self::Ask(..) => false,
+            Self::Later(line) => error_code(line) != "TRYAGAIN",
+            _ => true,
+        }
     }
 
     /// Returns the refusal as text.
@@ -252,8 +257,7 @@ impl NodeRefusal {
         match self {
             Self::Moved(host, port) => format!("MOVED to {}:{port}", untrusted::bytes(host)),
             Self::Ask(host, port) => format!("ASK {}:{port}", untrusted::bytes(host)),
-            Self::Later(code) => (*code).to_owned(),
-            Self::Failed(line) => untrusted::bytes(line),
+            Self::Later(line) | Self::Failed(line) => untrusted::bytes(line),
             Self::Lost(kind) => format!("{kind}: the connection was lost before the reply arrived"),
             Self::Unreachable(kind) => format!("{kind}: the node of the key's slot cannot be reached"),
             Self::NoLane => "all connections that may be open were in use (--max-connections)".to_owned(),
@@ -305,7 +309,10 @@ mod tests {
         assert_eq!(NodeRefusal::of(b"MOVED 3999 :6381"), moved(b"", 6381));
         assert_eq!(NodeRefusal::of(b"MOVED 3999 2001:db8::1:6381"), moved(b"2001:db8::1", 6381));
         assert_eq!(NodeRefusal::of(b"ASK 3999 a.name:7"), Some(NodeRefusal::Ask((*b"a.name").into(), 7)));
-        assert_eq!(NodeRefusal::of(b"TRYAGAIN Multiple keys"), Some(NodeRefusal::Later("TRYAGAIN")));
+        let down = NodeRefusal::of(b"CLUSTERDOWN The cluster is down").unwrap();
+        let named = (down.kind().to_string(), down.text(), down.is_of_moved_slots());
+        assert_eq!(named, ("CLUSTERDOWN".to_owned(), "CLUSTERDOWN The cluster is down".to_owned(), true));
+        assert!(!NodeRefusal::of(b"TRYAGAIN Multiple keys").unwrap().is_of_moved_slots());
         for line in [&b"MOVED"[..], b"MOVED 1 h:x", b"MOVED 1 h:0", b"MOVED 1 h:70000", b"OOM x", b""] {
             assert_eq!(NodeRefusal::of(line), None, "{}", String::from_utf8_lossy(line));
         }

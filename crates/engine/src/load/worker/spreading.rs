@@ -217,7 +217,10 @@ impl Worker {
         for parcel in parcels {
             match parcel.node {
                 Some(node) => self.deliver(parcel, node, now_ns),
-                None => self.delay_parcel(parcel, NodeRefusal::Later("CLUSTERDOWN"), now_ns),
+                None => {
+                    let why = b"CLUSTERDOWN no known node owns the slot of this key";
+                    self.delay_parcel(parcel, NodeRefusal::Later((*why).into()), now_ns);
+                }
             }
         }
     }
