@@ -7,7 +7,11 @@ use super::{
     now::RecentState,
     slow_calls::{WINDOW_S, longest, who_sends},
 };
-use crate::{events::EventKind, gauge::Gauge, units};
+use crate::{
+    events::EventKind,
+    gauge::{Gauge, Gauges},
+    units,
+};
 
 /// The smallest mean reply size for a finding, in bytes. Writing such a reply takes longer than running a
 /// short command.
@@ -29,8 +33,8 @@ const MANY_KEYS: f64 = 4096.0;
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let per_s = now.steady(Gauge::BytesOut, stands).filter(|per_s| *per_s >= MUCH)?;
-    let mean =
-        now.gauge(Gauge::OpsPerS).map(|ops| per_s / ops.max(1.0)).filter(|mean| *mean >= LARGE_REPLY)?;
+    let mean = |gauges: &Gauges| Some(gauges[Gauge::BytesOut]? / gauges[Gauge::OpsPerS]?.max(1.0));
+    let mean = now.steady_of(Gauge::BytesOut, stands, mean).filter(|mean| *mean >= LARGE_REPLY)?;
     if now.is_loaded() {
         return None;
     }
@@ -99,6 +103,16 @@ mod tests {
         assert!(found.sentence(500, true).contains("; press d to find the largest keys; read parts"));
         assert_eq!(found.evidence[0], "slow log: GET page:1 11.0 ms from 10.0.0.7:5");
         assert!(read(20e6).iter().all(|found| found.rule != "big reply"));
+    }
+
+    #[test]
+    fn the_bytes_of_one_second_are_not_divided_by_the_calls_of_another() {
+        let found = found(6, |second| {
+            let (bytes, calls) = if second.n == 5 { (0.0, 0.0) } else { (1.2e9, 400.0) };
+            second.status.gauges.set(Gauge::BytesOut, Some(bytes));
+            second.status.gauges.set(Gauge::OpsPerS, Some(calls));
+        });
+        assert!(found[0].short.ends_with("replies of 2.86 MiB on average"), "{}", found[0].short);
     }
 
     #[test]

@@ -5,7 +5,10 @@
 //! can find this only if the server runs on the same machine.
 
 use super::{Finding, Severity, now::RecentState};
-use crate::{gauge::Gauge, units};
+use crate::{
+    gauge::{Gauge, Gauges},
+    units,
+};
 
 /// The finding begins when the server's thread waits for a core for at least this share of the time. A thread with its
 /// own core waits for less than 5 % of the time.
@@ -25,12 +28,22 @@ const VERY_BUSY: f64 = 0.50;
 /// The advice if it is unknown which process runs on the server's core.
 const TOP: &str = "top -H shows what runs on the server's core";
 
+/// Returns the share of the time in which the server's thread waits for a core. A thread that the CPU limit of its cgroup
+/// stops waits, too. The finding "cpu limit" reports this part.
+fn waiting(gauges: &Gauges) -> Option<f64> {
+    gauges[Gauge::ServerRunDelay].map(|share| share - gauges[Gauge::ServerThrottled].unwrap_or_default())
+}
+
+/// Returns the share of the time with work in which the server's thread waits for a core; 0 without work.
+fn waiting_of_work(gauges: &Gauges) -> Option<f64> {
+    let share = waiting(gauges)?;
+    let work = share + gauges[Gauge::ServerCpu].unwrap_or(1.0);
+    Some(if work > 0.0 { share / work } else { 0.0 })
+}
+
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
-    // A thread that the CPU limit of its cgroup stops waits, too. The finding "cpu limit" reports this part.
-    let throttled = now.steady(Gauge::ServerThrottled, stands).unwrap_or_default();
-    let share = now.steady(Gauge::ServerRunDelay, stands).map(|share| share - throttled);
-    let share = share.filter(|share| *share >= LEAST)?;
+    let share = now.steady_of(Gauge::ServerRunDelay, stands, waiting).filter(|share| *share >= LEAST)?;
     let severity = if share >= WAITS_LONG { Severity::Problem } else { Severity::Warning };
     let sample = now.host()?;
     let core = sample.server.as_ref().and_then(|server| server.core);
@@ -39,7 +52,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         sample.gauges[Gauge::HostCpu].map(|used| format!("all cores together {} busy", units::percent(used)));
     let evidence = [now.pings.slowed(), cores];
     let on_it = busy().find(|process| process.core.is_some() && process.core == core);
-    let of_work = share / (share + now.steady(Gauge::ServerCpu, !stands).unwrap_or(1.0));
+    let of_work = now.steady_of(Gauge::ServerRunDelay, stands, waiting_of_work).unwrap_or_default();
     let waits = if share >= WAITS {
         format!("the server waits {} of the time for a core", units::percent(share))
     } else if of_work >= WAITS_OF_WORK && on_it.is_some_and(|other| other.cpu >= VERY_BUSY) {
@@ -125,6 +138,20 @@ mod tests {
             "the server waits for a core for 40 % of the time in which it has work; sh (pid 70) runs on it";
         assert_eq!(waits(3).as_deref(), Some(expected));
         assert_eq!(waits(1), None, "the process has another core");
+    }
+
+    #[test]
+    fn the_delay_of_one_second_is_not_compared_with_the_cpu_time_of_another() {
+        let found = first(8, |second| {
+            // A signal stops the server in the last second.
+            let (delay, cpu) = if second.n == 7 { (0.0, 0.0) } else { (0.06, 0.09) };
+            second.host.gauges.set(Gauge::ServerRunDelay, Some(delay));
+            second.host.gauges.set(Gauge::ServerCpu, Some(cpu));
+            let process = |pid, cpu| Process { pid, cpu, core: Some(3), ..Process::default() };
+            second.host.server = Some(process(7, 0.09));
+            second.host.busy = vec![process(70, 0.84)];
+        });
+        assert!(found.long.starts_with("the server waits for a core for 40 % of the time"), "{}", found.long);
     }
 
     #[test]

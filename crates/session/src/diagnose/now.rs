@@ -208,13 +208,20 @@ impl RecentState {
     /// Without a finding, the value is the lowest of the last samples. During a finding, it is the highest of
     /// them. So a finding needs as many samples to end as to begin.
     pub(super) fn steady(&self, gauge: Gauge, stands: bool) -> Option<f64> {
+        self.steady_of(gauge, stands, |gauges| gauges[gauge])
+    }
+
+    /// Returns what `of` computes from one sample with this gauge, chosen as in [`steady`](Self::steady).
+    pub(super) fn steady_of<F>(&self, gauge: Gauge, stands: bool, of: F) -> Option<f64>
+    where
+        F: Fn(&Gauges) -> Option<f64>,
+    {
         self.gauge(gauge)?;
+        let from_s = self.t_s - SAMPLES_S;
+        let hosts = self.hosts.since(from_s).map(|host| &host.gauges);
         let last: Vec<f64> = match gauge.about().source {
-            GaugeSource::Host => {
-                let samples = self.hosts.since(self.t_s - SAMPLES_S).take(STEADY);
-                samples.filter_map(|sample| sample.gauges[gauge]).collect()
-            }
-            _ => self.rates().filter_map(|gauges| gauges[gauge]).collect(),
+            GaugeSource::Host => hosts.take(STEADY).filter_map(of).collect(),
+            _ => self.rates.since(from_s).take(STEADY).filter_map(of).collect(),
         };
         let highest = last.iter().copied().reduce(f64::max).filter(|_| stands);
         highest.or_else(|| last.iter().copied().reduce(f64::min).filter(|_| last.len() == STEADY))
@@ -225,13 +232,8 @@ impl RecentState {
         self.hosts.since(self.t_s - window_s).filter_map(|host| host.gauges[gauge]).reduce(f64::max)
     }
 
-    fn rates(&self) -> impl Iterator<Item = &Gauges> {
-        self.rates.since(self.t_s - SAMPLES_S).take(STEADY)
-    }
-
-    /// Returns the usual value of a watched gauge; for a counter, the rate per second. During a level shift,
-    /// which is a lasting change of the value, this is the value before the shift. `None` during the first 10
-    /// s.
+    /// Returns the usual value of a watched gauge; for a counter, the rate per second. During a level shift, which
+    /// is a lasting change of the value, this is the value before the shift. `None` during the first 10 s.
     pub(super) fn usual(&self, gauge: Gauge) -> Option<f64> {
         self.watches.usual_level(&WatchedFigure::Gauge(gauge)).map(|(_, usual)| usual.level)
     }
@@ -278,8 +280,7 @@ impl RecentState {
         commands
     }
 
-    /// Returns the number of requests of the load in the last seconds, by the command's name in the server's
-    /// statistics.
+    /// Returns the number of the load's requests in the last seconds, by the command's name in the server's statistics.
     pub(super) fn requests(&self) -> BTreeMap<&str, u64> {
         self.answered(|answers| &answers.requests)
     }
