@@ -51,6 +51,10 @@ const OUTAGE_NS: u64 = 100_000_000;
 /// delay may be the wait for earlier requests.
 const LEAST_SHARE: f64 = 0.5;
 
+/// The rank of a stall of the server. The stall is the cause only if no other event explains the delay: most other events
+/// name the reason why the server did not answer.
+const STALL_RANK: u8 = 50;
+
 /// An interval may be up to this many seconds longer than the time between a slow command and the poll that reports it.
 const RECORD_S: f64 = 1.0;
 
@@ -190,6 +194,17 @@ impl PossibleCause {
             }
             EventKind::Failover { length_s, .. } => of(sentence(), Some(length_s * 1e9), true, 3),
             EventKind::ConnectionsBack { after_s, .. } => of(sentence(), Some(after_s * 1e9), true, 3),
+            // One PING waited through nearly the whole stall: the server answered nothing.
+            EventKind::Stalled { longest_s, length_s: Some(length_s) } if longest_s / length_s > 0.8 => {
+                of(sentence(), Some(longest_s * 1e9), true, STALL_RANK)
+            }
+            EventKind::Unreachable { cause }
+            | EventKind::ConnectionsLost { cause, .. }
+            | EventKind::PingLost { cause }
+                if is_silence(cause) =>
+            {
+                of(sentence(), Some(0.0), true, STALL_RANK)
+            }
             redyno_engine::any_of!(EventKind Unreachable Restarted ConnectionsLost PingLost RoleChanged FailoverTurned) => {
                 of(sentence(), None, true, 3)
             }
@@ -199,6 +214,11 @@ impl PossibleCause {
             _ => None,
         }
     }
+}
+
+/// Returns whether redyno gave up because the server did not answer. This is a consequence of the delay, not its cause.
+fn is_silence(cause: &str) -> bool {
+    ["no answer to ", "no reply for ", "not answered"].iter().any(|silent| cause.contains(silent))
 }
 
 #[cfg(test)]
@@ -312,6 +332,19 @@ mod tests {
         assert_eq!(words(delay(600), &[rewrite]), ", near: aof rewrite: began");
         let write = EventKind::SlowEvent { of: "aof-fsync-always".to_owned(), last_ms: 590, max_ms: 700 };
         assert_eq!(words(delay(600), &[Event::new(23.6, write)]), " ← aof-fsync-always 590 ms");
+    }
+
+    #[test]
+    fn a_silent_server_has_a_stall_as_its_cause_and_no_event_that_follows_from_it() {
+        let after = "no reply for 1.00 s".to_owned();
+        let lost = EventKind::ConnectionsLost { lost: 2, clients: 5, cause: after, untold: 0 };
+        let cause = "no answer to INFO for 2 s; the server hangs or is busy".to_owned();
+        let mut events = [EventKind::Unreachable { cause }, lost].map(|what| Event::new(22.5, what)).to_vec();
+        assert!(words(delay(3_000), &events).starts_with(", near: unreachable: no answer to INFO"));
+        events.push(Event::new(20.0, EventKind::Stalled { longest_s: 2.99, length_s: Some(3.0) }));
+        assert_eq!(words(delay(3_000), &events), " ← stall: no reply to PING for 2.99 s");
+        events.push(slow(24.5, 2900, "DEBUG sleep"));
+        assert!(words(delay(3_000), &events).starts_with(" ← DEBUG sleep"));
     }
 
     #[test]
