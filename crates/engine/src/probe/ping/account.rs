@@ -73,6 +73,8 @@ impl PartsBook {
 /// The results of the PINGs of one tick.
 #[derive(Debug)]
 struct PingBook {
+    /// The time of the change of the load settings that ended the tick, in ns; `None` for the current settings.
+    changed_ns: Option<u64>,
     rtt: Recorder,
     parts: PartsBook,
     errors: BTreeMap<String, u64>,
@@ -80,7 +82,8 @@ struct PingBook {
 
 impl PingBook {
     fn new() -> Self {
-        Self { rtt: Recorder::new(), parts: PartsBook::default(), errors: BTreeMap::new() }
+        let (rtt, parts, errors) = (Recorder::new(), PartsBook::default(), BTreeMap::new());
+        Self { changed_ns: None, rtt, parts, errors }
     }
 
     /// Returns the results, and resets the counts.
@@ -112,8 +115,9 @@ pub(super) struct PingAccount {
     messages: Sender<ProbeMessage>,
     /// The PINGs that were due since the last change of the load settings.
     book: PingBook,
-    /// The PINGs that were due before this change and are in no report yet.
-    ended: PingBook,
+    /// The PINGs that were due before that change and are in no report yet: for each change of the settings with
+    /// unanswered PINGs, and for the last change. The oldest change comes first.
+    ended: Vec<PingBook>,
     /// The time of the last change of the load settings, in ns; 0 before the first change.
     pub(super) changed_ns: u64,
     /// Whether the kernel takes timestamps for the connection. Without a connection, whether it took them for
@@ -138,7 +142,7 @@ impl PingAccount {
         Self {
             messages,
             book: PingBook::new(),
-            ended: PingBook::new(),
+            ended: Vec::new(),
             changed_ns: 0,
             timing: None,
             outage: None,
@@ -188,7 +192,8 @@ impl PingAccount {
 
     /// Returns the book of a PING that was due at `due_ns`.
     fn book_of(&mut self, due_ns: u64) -> &mut PingBook {
-        if due_ns < self.changed_ns { &mut self.ended } else { &mut self.book }
+        let is_of = |book: &&mut PingBook| book.changed_ns.is_some_and(|changed_ns| due_ns < changed_ns);
+        self.ended.iter_mut().find(is_of).unwrap_or(&mut self.book)
     }
 
     fn book_error_reply(&mut self, due_ns: u64, text: &str, at_ns: u64) {
@@ -242,15 +247,29 @@ impl PingAccount {
         self.book.close(self.timing, link)
     }
 
-    /// Returns the results of the PINGs that were due before the last change of the load settings, and resets the counts.
-    pub(super) fn close_ended(&mut self, link: LinkState) -> Ping {
-        self.timing = link.timing.or(self.timing);
-        self.ended.close(self.timing, link)
+    /// Returns the results of the PINGs that were due before each change of the load settings with the time of the change,
+    /// and resets the counts. `link_at` returns the state of the link at this time.
+    pub(super) fn close_ended(&mut self, link_at: impl Fn(u64) -> LinkState) -> Vec<(u64, Ping)> {
+        let mut closed = Vec::new();
+        for book in &mut self.ended {
+            let Some(changed_ns) = book.changed_ns else { continue };
+            let link = link_at(changed_ns);
+            self.timing = link.timing.or(self.timing);
+            closed.push((changed_ns, book.close(self.timing, link)));
+        }
+        let is_answered = |changed_ns: u64| {
+            closed.iter().any(|(of_ns, ping)| *of_ns == changed_ns && ping.unanswered.is_empty())
+        };
+        let last_ns = self.changed_ns;
+        self.ended
+            .retain(|book| book.changed_ns.is_some_and(|of_ns| of_ns == last_ns || !is_answered(of_ns)));
+        closed
     }
 
     /// Counts separately from now on for the load settings that were changed at `changed_ns`.
     pub(super) fn change(&mut self, changed_ns: u64) {
-        std::mem::swap(&mut self.book, &mut self.ended);
+        let ended = std::mem::replace(&mut self.book, PingBook::new());
+        self.ended.push(PingBook { changed_ns: Some(changed_ns), ..ended });
         self.changed_ns = changed_ns;
     }
 }
@@ -279,7 +298,31 @@ mod tests {
         let failure = PingFailure::Closed { after: None };
         account.book(PingEvent::Lost { failure, unanswered: vec![98, 110, 120] }, 130);
         let counts = |ping: Ping| (ping.rtt.count(), ping.errors.values().sum::<u64>());
-        assert_eq!([account.close_ended(link()), account.close(link())].map(counts), [(2, 2), (1, 2)]);
-        assert_eq!(counts(account.close_ended(link())), (0, 0));
+        let mut ended = account.close_ended(|_| link());
+        assert_eq!([ended.remove(0).1, account.close(link())].map(counts), [(2, 2), (1, 2)]);
+        assert_eq!(counts(account.close_ended(|_| link()).remove(0).1), (0, 0));
+    }
+
+    #[test]
+    fn pings_that_wait_through_two_changes_count_for_their_own_settings() {
+        let link = |unanswered: &[u64]| LinkState {
+            unanswered: crate::stats::fixture::latency_of(unanswered.iter().copied()),
+            timing: None,
+            tcp: None,
+        };
+        let mut account = PingAccount::new(std::sync::mpsc::channel().0, PingedNode::default());
+        let ended = |account: &mut PingAccount, waiting: &[u64]| -> Vec<(u64, u64)> {
+            let closed = account.close_ended(|_| link(waiting));
+            closed.into_iter().map(|(at_ns, ping)| (at_ns, ping.rtt.count())).collect()
+        };
+        account.change(100);
+        assert_eq!(ended(&mut account, &[9]), [(100, 0)]);
+        account.change(200);
+        for due_ns in [80, 90, 150, 210] {
+            account.book(PingEvent::Pong { due_ns, parts: None }, 300);
+        }
+        assert_eq!(ended(&mut account, &[]), [(100, 2), (200, 1)]);
+        assert_eq!(ended(&mut account, &[]), [(200, 0)]);
+        assert_eq!(account.close(link(&[])).rtt.count(), 1);
     }
 }

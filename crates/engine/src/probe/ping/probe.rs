@@ -192,18 +192,18 @@ impl PingLoop {
         self.account.send(ProbeMessage::Ping(Box::new(self.ticker.close(end_ns, body))));
     }
 
-    /// Reports the PINGs that were due before the last change of the load settings and are in no report yet.
+    /// Reports the PINGs that were due before a change of the load settings and are in no report yet.
     /// If the change did not end a tick, the report has the length 0.
     fn report_ended(&mut self) {
         let Self { ticker, link, account, .. } = self;
-        let changed_ns = account.changed_ns;
-        let body = account.close_ended(state(link, changed_ns));
-        let report = match changed_ns > ticker.start_ns {
-            true => ticker.close(changed_ns, body),
-            false if body.rtt.is_empty() && body.errors.is_empty() => return,
-            false => ProbeReport { start_ns: changed_ns, end_ns: changed_ns, body },
-        };
-        account.send(ProbeMessage::Ping(Box::new(report)));
+        for (changed_ns, body) in account.close_ended(|changed_ns| state(link, changed_ns)) {
+            let report = match changed_ns > ticker.start_ns {
+                true => ticker.close(changed_ns, body),
+                false if body.rtt.is_empty() && body.errors.is_empty() => continue,
+                false => ProbeReport { start_ns: changed_ns, end_ns: changed_ns, body },
+            };
+            account.send(ProbeMessage::Ping(Box::new(report)));
+        }
     }
 
     fn take_due(&mut self, now_ns: u64) {
