@@ -151,6 +151,49 @@ impl LostConnections {
     }
 }
 
+/// Tracks the connection of the ping probe, and decides which of its losses the session reports.
+#[derive(Debug, Default)]
+pub(super) struct LostPings {
+    is_lost: bool,
+    last_reported_ns: Option<u64>,
+    /// The time and the cause of a loss that no event has reported yet.
+    waiting: Option<(u64, String)>,
+    /// The number of losses that were not reported by an event yet, because there were too many.
+    unreported: u64,
+}
+
+impl LostPings {
+    /// Adds a loss at `at_ns`. An outage is reported once, even if later attempts to connect fail with another error. An
+    /// error reply of the server, such as WRONGPASS, is always reported.
+    pub(super) fn lost(&mut self, at_ns: u64, cause: String, is_reply: bool) -> Option<(u64, EventKind)> {
+        if !std::mem::replace(&mut self.is_lost, true) || is_reply {
+            self.waiting = Some((at_ns, cause));
+            self.last_reported_ns = self.last_reported_ns.filter(|_| !is_reply);
+        }
+        self.report(at_ns)
+    }
+
+    /// Returns the event about the loss that waits to be reported, if the last such event is long enough ago.
+    pub(super) fn report(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
+        let is_quiet = self.last_reported_ns.is_none_or(|last| now_ns >= last + REPORT_EVERY_NS);
+        let (at_ns, mut cause) = self.waiting.take_if(|_| is_quiet)?;
+        self.last_reported_ns = Some(now_ns);
+        match std::mem::take(&mut self.unreported) {
+            0 => {}
+            n => cause += &format!(" (and {n} more since the last report)"),
+        }
+        Some((at_ns, EventKind::PingLost { cause }))
+    }
+
+    /// Ends the outage at `at_ns`.
+    pub(super) fn back(&mut self, at_ns: u64) -> Option<(u64, EventKind)> {
+        self.is_lost = false;
+        let is_unreported = self.waiting.take().is_some();
+        self.unreported += u64::from(is_unreported);
+        (!is_unreported).then_some((at_ns, EventKind::PingBack))
+    }
+}
+
 impl ConnectionOutage {
     fn back(&self, now_ns: u64) -> (u64, EventKind) {
         // Clients that are no longer needed do not reconnect.
@@ -222,6 +265,31 @@ mod tests {
             events[2].ends_with("25 times among 1 connection: reset (and 75 more since the last report)")
         );
         assert!(connections.rest(0).unwrap().1.to_string().starts_with("75 more"));
+    }
+
+    #[test]
+    fn pings_that_are_lost_again_and_again_are_one_pair_of_events_a_second() {
+        let mut pings = LostPings::default();
+        let mut events = Vec::new();
+        for n in 0..40 {
+            events.extend(pings.lost(n * 50 * MS, "closed".to_owned(), false));
+            events.extend(pings.report(n * 50 * MS + 10 * MS));
+            events.extend(pings.back(n * 50 * MS + 20 * MS));
+        }
+        assert_eq!(
+            words(events),
+            [
+                "0.00 ping lost: closed",
+                "0.02 ping back: pings are answered again",
+                "1.00 ping lost: closed (and 19 more since the last report)",
+                "1.02 ping back: pings are answered again",
+            ]
+        );
+        assert_eq!(pings.lost(1990 * MS, "closed".to_owned(), false), None);
+        let lasting = pings.report(2000 * MS).into_iter().collect();
+        assert_eq!(words(lasting), ["1.99 ping lost: closed (and 19 more since the last report)"]);
+        let answer = pings.lost(2010 * MS, "WRONGPASS".to_owned(), true).into_iter().collect();
+        assert_eq!(words(answer), ["2.01 ping lost: WRONGPASS"]);
     }
 
     #[test]

@@ -16,8 +16,11 @@ use std::{
 };
 
 use super::{
-    Event, Interval, Moment, Numbering, Record, Segment, Span, Summary, Tally, assembly::Assembly,
-    lost_connections::LostConnections, pauses::Pauses, replica_figures::ReplicaFigures,
+    Event, Interval, Moment, Numbering, Record, Segment, Span, Summary, Tally,
+    assembly::Assembly,
+    lost_connections::{LostConnections, LostPings},
+    pauses::Pauses,
+    replica_figures::ReplicaFigures,
     watches::FigureWatches,
 };
 use crate::{
@@ -66,8 +69,7 @@ pub(crate) struct TargetRecords {
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
     kinds: ErrorKinds,
-    /// Whether the present loss of the ping probe's connection was already reported.
-    ping_is_lost: bool,
+    pings: LostPings,
     tally: Tally,
     /// The sum and the number of the recalls of vector searches since the last report of the control plane.
     recalls: (f64, u32),
@@ -92,7 +94,7 @@ impl TargetRecords {
             of_workers: Vec::new(),
             connections: LostConnections::new(rings.len()),
             kinds: ErrorKinds::default(),
-            ping_is_lost: false,
+            pings: LostPings::default(),
             rings,
             joined: inputs.load.joined,
             load_events: inputs.load.events,
@@ -326,6 +328,8 @@ impl TargetRecords {
         match message {
             probe::ProbeMessage::Ping(mut report) => {
                 self.kinds.limit(&mut report.body.errors);
+                let lost = self.pings.report(report.end_ns);
+                lost.into_iter().for_each(|(at_ns, what)| self.event(at_ns, what));
                 self.make(Record::Ping(Box::new(span(*report, &self.pauses))));
             }
             // The collector handles the reports about this machine, failovers, replication lag and recall.
@@ -339,16 +343,13 @@ impl TargetRecords {
                 self.event(at_ns, EventKind::PingError { message });
             }
             probe::ProbeMessage::Lost { at_ns, kind, cause } => {
-                // An outage is reported once, even if later attempts to connect fail with another error. An
-                // error reply of the server, such as WRONGPASS, is always reported.
                 let was_answered = kind.starts_with(|first: char| first.is_uppercase());
-                if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
-                    self.event(at_ns, EventKind::PingLost { cause });
-                }
+                let lost = self.pings.lost(at_ns, cause, was_answered);
+                lost.into_iter().for_each(|(at_ns, what)| self.event(at_ns, what));
             }
             probe::ProbeMessage::Back { at_ns } => {
-                self.ping_is_lost = false;
-                self.event(at_ns, EventKind::PingBack);
+                let back = self.pings.back(at_ns);
+                back.into_iter().for_each(|(at_ns, what)| self.event(at_ns, what));
             }
         }
     }
