@@ -153,8 +153,19 @@ impl PingPath {
         let requests = now.requests();
         let operations = now.operations();
         let ops: f64 = operations.iter().map(|(_, n, _)| n).sum();
-        let all_us = |name: &str, n: u64| now.execution_us(name).map(|us| us * n as f64);
-        let execution_us = requests.iter().map(|(name, n)| all_us(name, *n)).sum::<Option<f64>>();
+        // The server reports no execution time for an operation that has several requests or a custom name.
+        let of_operation = |name: &str, n: f64| {
+            let command = name.replace(' ', "|").to_lowercase();
+            let is_one = requests.get(command.as_str()).is_some_and(|count| (*count as f64) < n * 1.2);
+            now.execution_us(&command).filter(|_| is_one)
+        };
+        let of_operations =
+            operations.iter().map(|(name, n, _)| Some(of_operation(name, *n)? * n)).sum::<Option<f64>>();
+        // The requests of all operations are known only together with those that prepare the connections.
+        let of_requests = || {
+            requests.iter().map(|(name, n)| Some(now.execution_us(name)? * *n as f64)).sum::<Option<f64>>()
+        };
+        let execution_us = of_operations.or_else(of_requests);
         let spent = |name: &str, n: f64, service_us: f64, execution_us: Option<f64>| {
             let unread_us = unread_us.min(service_us);
             let in_flight = Some(whole.ops_per_s * n / ops.max(1.0) * service_us / 1e6);
@@ -171,13 +182,8 @@ impl PingPath {
         let mean_execution_us = execution_us.filter(|_| !requests.is_empty()).map(|us| us / ops.max(1.0));
         let mut all = vec![spent("load", ops, mean_us, mean_execution_us)];
         for (name, n, service_us) in operations.iter().take(NAMED) {
-            // The server reports no execution time for an operation that has several requests or a custom
-            // name.
-            let command = name.replace(' ', "|").to_lowercase();
-            let is_one = requests.get(command.as_str()).is_some_and(|count| (*count as f64) < n * 1.2);
-            let execution_us = now.execution_us(&command).filter(|_| is_one);
             let alone = mean_execution_us.filter(|_| operations.len() == 1);
-            all.push(spent(name, *n, *service_us, execution_us.or(alone)));
+            all.push(spent(name, *n, *service_us, of_operation(name, *n).or(alone)));
         }
         Some(all)
     }

@@ -150,6 +150,15 @@ fn each_command_of_a_load_has_parts_of_its_own() {
     assert!(all[1].to_string().ends_with("; 1.0 in flight"), "{}", all[1]);
 }
 
+#[test]
+fn the_setup_of_the_connections_takes_no_part_of_the_requests_of_a_load() {
+    let all = of_changed(&[("GET", 1, 700_000, 4)], &pings(20_000), |interval| {
+        interval.requests.insert("info".to_owned(), 50);
+    });
+    let [load, get] = [0, 1].map(|n| share(&all[n], "execution"));
+    assert!((load - get).abs() < 1e-6 && get > 0.0, "{} {}", all[0], all[1]);
+}
+
 /// The prefill writes SETs of 1 ms, and the load sends GETs and a few SETs that take 0.2 ms.
 #[test]
 fn the_times_of_a_segment_contain_no_earlier_segment() {
