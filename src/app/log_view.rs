@@ -208,8 +208,15 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
+        app::Playback,
+        diagnose::FindingsByNode,
+        host::HostSample,
         knobs::Knobs,
-        session::{Interval, Mark, Record, Segment, TimelineOptions},
+        probe::Ping,
+        session::{
+            Interval, Mark, Moment, Record, Segment, ServerIdentity, SessionStart, Span, TimelineOptions,
+        },
+        stats::{Latency, fixture::latency_of},
     };
 
     fn model() -> Model {
@@ -281,6 +288,31 @@ mod tests {
         let [begin, end] = lines[..] else { panic!("{lines:?}") };
         assert!(begin.t_s < end.t_s && !begin.is_recovery && end.is_recovery, "{lines:?}");
         assert!(begin.text.contains("OOM") && end.text.starts_with("over after "), "{lines:?}");
+    }
+
+    #[test]
+    fn a_replay_has_the_episodes_of_an_export_of_the_same_recording() {
+        let ping = |t_s, rtt| Record::Ping(Box::new(Span::new(t_s, 1.0, Ping { rtt, ..Ping::default() })));
+        let pong = || latency_of([80_000]);
+        let records = [
+            Record::Session(SessionStart::now(ServerIdentity::default())),
+            Record::Segment(Segment::new(0.0, 1, Knobs::default())),
+            ping(1.0, pong()),
+            ping(2.0, Latency::default()),
+            ping(3.0, Latency::default()),
+            ping(4.0, pong()),
+            Record::Host(Box::new(Moment::new(4.9, HostSample::default()))),
+            ping(5.0, pong()),
+        ];
+        let mut replay = Model::replaying(Playback::new("a.rdyn".to_owned()), TimelineOptions::default());
+        let mut exported = FindingsByNode::default();
+        for record in &records {
+            replay.push(record);
+            exported.push(record);
+        }
+        let of_export = &exported.first().findings.episodes;
+        assert_eq!(of_export.iter().map(|episode| episode.until_s).collect::<Vec<_>>(), [3.0]);
+        assert_eq!(&replay.watched.first().findings.episodes, of_export);
     }
 
     #[test]

@@ -51,7 +51,11 @@ impl Model {
                 _ => {}
             }
         }
-        let seconds = self.seconds.push(record);
+        // The records of a file cover whole seconds already. Merged again, they would arrive a second late.
+        let seconds = match &self.playback {
+            Some(_) => vec![Arc::clone(record)],
+            None => self.seconds.push(record),
+        };
         seconds.iter().for_each(|record| drop(self.watched.push(record)));
     }
 

@@ -48,10 +48,12 @@ impl Episodes {
         self.kept.iter().filter(is_active).map(|episode| &episode.finding)
     }
 
-    /// Adds the findings that are active at `t_s`, in seconds of the session.
-    pub(super) fn push(&mut self, t_s: f64, now: &[Finding]) {
-        for episode in &mut self.kept {
-            episode.stands &= now.iter().any(|finding| finding.is_like(&episode.finding));
+    /// Adds the findings that are active at `t_s`, in seconds of the session: those that are shown, and all. An episode
+    /// begins when its finding is shown, and continues while a cause hides the finding.
+    pub(super) fn push(&mut self, t_s: f64, now: &[Finding], all: &[Finding]) {
+        for episode in self.kept.iter_mut().filter(|episode| episode.stands) {
+            episode.stands = all.iter().any(|finding| finding.is_like(&episode.finding));
+            episode.until_s = if episode.stands { t_s } else { episode.until_s };
         }
         for finding in now {
             let has_room = self.kept.len() < MOST;
@@ -107,7 +109,7 @@ mod tests {
             (300.0, vec![fork(300.0), finding("disk", Severity::Note, 300.0)]),
             (301.0, vec![finding("disk", Severity::Problem, 301.0)]),
         ] {
-            episodes.push(t_s, &now);
+            episodes.push(t_s, &now, &now);
         }
         let each: Vec<_> = episodes
             .iter()
@@ -127,6 +129,26 @@ mod tests {
     }
 
     #[test]
+    fn a_symptom_that_its_cause_hides_for_a_while_is_one_episode() {
+        let mut episodes = Episodes::default();
+        let symptom = finding("slow server", Severity::Warning, 1.0);
+        let cause = finding("stall", Severity::Problem, 2.0);
+        let both = [cause, symptom];
+        let alone = &both[1..];
+        episodes.push(1.0, alone, alone);
+        episodes.push(2.0, &both[..1], &both);
+        episodes.push(3.0, &both[..1], &both);
+        let slow = |episodes: &Episodes| {
+            let slow = episodes.iter().next().unwrap();
+            (slow.times, slow.until_s, slow.stands)
+        };
+        assert_eq!(slow(&episodes), (1, 3.0, true));
+        episodes.push(4.0, alone, alone);
+        episodes.push(5.0, &[], &[]);
+        assert_eq!(slow(&episodes), (1, 4.0, false));
+    }
+
+    #[test]
     fn findings_of_a_rule_about_different_things_are_different_episodes() {
         let mut episodes = Episodes::default();
         let about = |subject: &str, since_s| {
@@ -134,7 +156,8 @@ mod tests {
             Finding { subject, ..finding("slow command", Severity::Warning, since_s) }
         };
         for now in [about("KEYS", 1.0), about("SORT", 5.0)] {
-            episodes.push(now.since_s, std::slice::from_ref(&now));
+            let now = std::slice::from_ref(&now);
+            episodes.push(now[0].since_s, now, now);
         }
         let each: Vec<_> =
             episodes.iter().map(|episode| (episode.finding.subject.as_str(), episode.stands)).collect();

@@ -114,7 +114,12 @@ impl Default for Findings {
 impl Findings {
     /// Returns the present findings, the most important first.
     pub fn now(&self) -> Vec<Finding> {
-        explained(self.watches.iter().filter_map(|watch| watch.stands.clone()).collect())
+        explained(self.all())
+    }
+
+    /// Returns the present findings, with symptoms of a known cause.
+    fn all(&self) -> Vec<Finding> {
+        self.watches.iter().filter_map(|watch| watch.stands.clone()).collect()
     }
 
     /// Returns the name of every rule, and whether the rule has a finding now.
@@ -144,7 +149,7 @@ impl Findings {
         let now = self.now();
         if let Some(t_s) = record.t_s() {
             // The event of a stall has the time at which the stall began.
-            self.episodes.push(t_s.max(self.now.t_s), &now);
+            self.episodes.push(t_s.max(self.now.t_s), &now, &self.all());
         }
         self.watches.iter_mut().filter_map(|watch| watch.report(&now)).collect()
     }
