@@ -107,8 +107,13 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::{
-        diagnose::fixture::{first, found},
+        diagnose::{
+            Episode, Findings,
+            fixture::{first, found, seconds},
+        },
+        events::EventKind,
         host::Process,
+        session::{Event, Record},
     };
 
     #[test]
@@ -170,6 +175,26 @@ mod tests {
         assert!(long.contains("; its own forked child (pid 70) is"), "{long}");
         assert_eq!(next, "save at quiet hours or on a replica");
         assert!(named(0.0).0.contains("; redis-server (pid 70) is"), "another server is another process");
+    }
+
+    #[test]
+    fn a_finding_of_two_recordings_has_an_episode_in_each_of_them() {
+        let records = seconds(40, |second| second.host.gauges.set(Gauge::ServerRunDelay, Some(0.5)));
+        let mut findings = Findings::default();
+        // Nothing is recorded from 10 s to 30 s.
+        let is_recorded = |record: &&Record| !record.t_s().is_some_and(|t_s| (10.01..30.0).contains(&t_s));
+        for record in records.iter().filter(is_recorded) {
+            if record.t_s().is_some_and(|t_s| t_s >= 30.0)
+                && findings.now().iter().any(|it| it.since_s < 30.0)
+            {
+                let gap = EventKind::NotRecorded { length_s: 20.0 };
+                findings.push(&Record::Event(Event::new(30.0, gap)));
+            }
+            findings.push(record);
+        }
+        let each = |it: &Episode| (it.times, it.until_s < 11.0, it.since_s > 29.0, it.stands);
+        let each: Vec<_> = findings.episodes.iter().map(each).collect();
+        assert_eq!(each, [(1, true, false, false), (1, false, true, true)]);
     }
 
     #[test]

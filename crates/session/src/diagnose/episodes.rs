@@ -34,6 +34,8 @@ pub struct Episodes {
     kept: Vec<Episode>,
     /// The number of episodes that were not stored, because there were too many.
     pub left_out: u64,
+    /// The end of the last time in which nothing was recorded, in seconds of the session. No episode continues after it.
+    recorded_s: f64,
 }
 
 impl Episodes {
@@ -48,6 +50,12 @@ impl Episodes {
         self.kept.iter().filter(is_active).map(|episode| &episode.finding)
     }
 
+    /// Ends all episodes. Nothing was recorded for a while before `t_s`, in seconds of the session.
+    pub(super) fn end(&mut self, t_s: f64) {
+        self.recorded_s = t_s;
+        self.kept.iter_mut().for_each(|episode| episode.stands = false);
+    }
+
     /// Adds the findings that are active at `t_s`, in seconds of the session: those that are shown, and all. An episode
     /// begins when its finding is shown, and continues while a cause hides the finding.
     pub(super) fn push(&mut self, t_s: f64, now: &[Finding], all: &[Finding]) {
@@ -58,7 +66,8 @@ impl Episodes {
         for finding in now {
             let has_room = self.kept.len() < MOST;
             let same = self.kept.iter_mut().rev().find(|episode| episode.finding.is_like(finding));
-            match same.filter(|episode| episode.stands || t_s - episode.until_s <= SAME_S) {
+            let since_s = self.recorded_s.max(t_s - SAME_S);
+            match same.filter(|episode| episode.stands || episode.until_s >= since_s) {
                 Some(episode) => episode.continues(t_s, finding),
                 None if has_room => self.kept.push(Episode {
                     finding: finding.clone(),

@@ -28,7 +28,10 @@ use super::{
     stall::StallRule,
     thresholds,
 };
-use crate::session::{Record, running::LoadChange};
+use crate::{
+    events::EventKind,
+    session::{Event, Record, running::LoadChange},
+};
 
 /// The rules about server, host and network, the most specific first.
 const CONDITIONS: &[ConditionRule] = &[
@@ -143,6 +146,9 @@ impl Findings {
 
     /// Takes the next record of the target. Returns a line for each warning or problem that begins or ends with this record.
     pub fn push(&mut self, record: &Record) -> Vec<String> {
+        if let Record::Event(Event { t_s, what: EventKind::NotRecorded { .. }, .. }) = record {
+            self.end_before_gap(*t_s);
+        }
         self.now.push(record);
         let now = &self.now;
         self.watches.iter_mut().for_each(|watch| watch.push(record, now));
@@ -152,6 +158,13 @@ impl Findings {
             self.episodes.push(t_s.max(self.now.t_s), &now, &self.all());
         }
         self.watches.iter_mut().filter_map(|watch| watch.report(&now)).collect()
+    }
+
+    /// Ends all findings, because nothing was recorded for a while before `t_s`.
+    fn end_before_gap(&mut self, t_s: f64) {
+        let end = Record::End(Box::default());
+        self.watches.iter_mut().for_each(|watch| watch.push(&end, &self.now));
+        self.episodes.end(t_s);
     }
 }
 
