@@ -4,10 +4,10 @@ use super::{
     Direction, Model, Order, ParameterChange, Purpose, TextEntry, Tone, UserQuestion, panel::UndoableChange,
 };
 use crate::{
-    diagnose::setting_harm,
     experiment::Interruption,
     gauge::Gauge,
     server::{PARAMETERS, Parameter, ParameterValues, value_words},
+    session::running::setting_harm,
 };
 
 /// The threshold for the server's latency monitor, in milliseconds; the slow log has the same default.

@@ -11,9 +11,8 @@ use super::{
     load_args::LoadArgs, recordings, session_args::SessionArgs, target_args::TargetArgs, tls_args::TlsArgs,
 };
 use crate::{
-    diagnose,
     endpoint::{Address, DEFAULT_HOST, Target, quoted},
-    load::{self, FirstCommands, Fleet, LatencyTo, RequestLimit},
+    load::{LoadPlan, RequestLimit},
     protocol::{Dialect, HttpSite},
     runner::{
         OtherServers, Outputs, ProgramWords, SessionPlan, UsageError,
@@ -48,11 +47,8 @@ pub(super) fn session_plan(
     };
     let words = [target_words(&target), tls_words(&target_args.tls, target.tls.is_some())];
     let words = ProgramWords { target: words.concat(), load: load_words(load), has_password };
-    let plan = load::LoadPlan {
-        cluster: None,
+    let plan = LoadPlan {
         target,
-        first_words: FirstCommands::Named,
-        latency_to: LatencyTo::LastByte,
         workers: load.worker_options(),
         threads: load.worker_threads(),
         seed: load.seed(),
@@ -60,7 +56,7 @@ pub(super) fn session_plan(
         timeout: load.reply_timeout(),
         requests: session.requests.map(RequestLimit::Shared),
         length: session.duration,
-        fleet: Fleet::default(),
+        ..LoadPlan::default()
     };
     let commission = Commission {
         knobs,
@@ -74,7 +70,7 @@ pub(super) fn session_plan(
         read_from: load.read_from.unwrap_or_default(),
         recordings_in: recordings::directory(),
         host_root: host_root()?,
-        ..Commission::new(plan, run, keys, diagnose::danger)
+        ..Commission::new(plan, run, keys)
     };
     Ok(SessionPlan {
         commission,

@@ -13,7 +13,7 @@ use redyno::{
     clock::Clock,
     endpoint::{Address, Cluster, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstCommands, LatencyTo, LoadPlan, WorkerOptions},
+    load::{ClusterPlan, LoadPlan, WorkerOptions},
     session::{
         Interval, Live, LiveSettings, Record, ServerIdentity, SessionEnd, SessionStart, TargetSettings,
         queue::{Queue, queue},
@@ -33,21 +33,14 @@ pub fn at_port(port: u16) -> Target {
 pub fn plan(target: Target) -> LoadPlan {
     let names = KeyNames::given("redyno:");
     let timeout = Duration::from_secs(5);
-    let first_words = FirstCommands::Named;
-    let latency_to = LatencyTo::LastByte;
     LoadPlan {
         target,
-        first_words,
-        latency_to,
         workers: WorkerOptions::of_tests(),
         threads: 1,
         seed: 7,
         names,
         timeout,
-        requests: None,
-        cluster: None,
-        length: None,
-        fleet: redyno::load::Fleet::default(),
+        ..LoadPlan::default()
     }
 }
 
@@ -66,7 +59,7 @@ pub fn commission(plan: LoadPlan, knobs: Knobs) -> Commission {
         knobs,
         is_allowed: true,
         most_clients: 1000,
-        ..Commission::new(plan, run, KeyOwner::Runs { kept: false }, redyno::diagnose::danger)
+        ..Commission::new(plan, run, KeyOwner::Runs { kept: false })
     }
 }
 

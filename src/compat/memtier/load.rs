@@ -6,7 +6,7 @@ use super::{option_values::MemtierOptions, requests::RunRequests, run::Memtier};
 use crate::{
     endpoint::{Cluster, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstCommands, Fleet, LatencyTo, LoadPlan, RequestLimit as Sent, WorkerOptions},
+    load::{ClusterPlan, FirstCommands, LoadPlan, RequestLimit as Sent},
     workload::KeyNames,
 };
 
@@ -41,8 +41,6 @@ impl Memtier {
             }),
             target: self.target.clone(),
             first_words: FirstCommands::Bare { tracks: false },
-            latency_to: LatencyTo::LastByte,
-            workers: WorkerOptions::default(),
             // With --client-stats, each client has its own thread, so the results of the thread are the
             // results of the client.
             threads: match options.client_stats {
@@ -57,7 +55,7 @@ impl Memtier {
             },
             requests: options.total_requests().map(Sent::PerClient),
             length: options.test_time_s.map(Duration::from_secs),
-            fleet: Fleet::default(),
+            ..LoadPlan::default()
         }
     }
 

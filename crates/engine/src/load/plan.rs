@@ -23,8 +23,8 @@ pub(super) const RECEIVER_NAME: &str = "redyno-receiver";
 /// The longest time for the lookup of the host's name.
 const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
 
-/// The target of the engine, and its fixed settings.
-#[derive(Debug, Clone)]
+/// The target of the engine, and its fixed settings. The default plan has no threads.
+#[derive(Debug, Clone, Default)]
 pub struct LoadPlan {
     /// The server.
     pub target: Target,
@@ -180,20 +180,14 @@ impl LoadPlan {
     pub(super) fn fixture() -> Self {
         let timeout = Duration::from_secs(5);
         let (target, names) = (Target::default(), KeyNames::given("k:"));
-        let first_words = FirstCommands::Named;
         Self {
             target,
-            first_words,
-            latency_to: LatencyTo::LastByte,
             workers: WorkerOptions::of_tests(),
             threads: 1,
             seed: 7,
             names,
             timeout,
-            requests: None,
-            cluster: None,
-            length: None,
-            fleet: Fleet::default(),
+            ..Self::default()
         }
     }
 

@@ -31,6 +31,12 @@ const RUN_LETTERS: usize = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunId([u8; RUN_LETTERS]);
 
+impl Default for RunId {
+    fn default() -> Self {
+        Self([b'0'; RUN_LETTERS])
+    }
+}
+
 /// The error for a text that is not the name of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the name of a run has {RUN_LETTERS} characters, each 0 to 9 or a to z, but not i, l, o or u")]
@@ -89,7 +95,7 @@ impl fmt::Debug for RunId {
 }
 
 /// The common prefix of a load's keys. Copies share the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyNames {
     prefix: Arc<str>,
 }

@@ -50,10 +50,6 @@ impl Rule for ClientLimit {
                 verdict = self.push_interval(interval, now);
             }
             Record::Interval(_) | Record::Ping(_) | Record::Wake(_) => {}
-            Record::End(_) => {
-                *self = Self::default();
-                return RuleVerdict::Clear;
-            }
             _ => return RuleVerdict::Unchanged,
         }
         let is_known = self.is_known();

@@ -45,7 +45,6 @@ impl Rule for ServerDown {
                     )
                 })
             }
-            Record::End(_) => RuleVerdict::Clear,
             _ => RuleVerdict::Unchanged,
         }
     }

@@ -4,7 +4,6 @@ use super::{
     Finding, Severity, big_reply, churn,
     client_limit::ClientLimit,
     core_taken, costly_calls, cpu_bound,
-    danger::DangerRule,
     down::ServerDown,
     episodes::Episodes,
     eviction, expiry,
@@ -30,7 +29,7 @@ use super::{
 };
 use crate::{
     events::EventKind,
-    session::{Event, Record, running::LoadChange},
+    session::{Event, Record},
 };
 
 /// The rules about server, host and network, the most specific first.
@@ -82,7 +81,6 @@ pub(super) fn rules() -> Vec<Box<dyn Rule>> {
     rules.push(Box::<ClientLimit>::default());
     rules.push(Box::new(HitRate));
     rules.push(Box::<Headroom>::default());
-    rules.push(Box::new(DangerRule));
     rules
 }
 
@@ -150,6 +148,9 @@ impl Findings {
             self.end_before_gap(*t_s);
         }
         self.now.push(record);
+        if matches!(record, Record::End(_)) {
+            self.watches.iter_mut().zip(rules()).for_each(|(watch, rule)| watch.restart(rule));
+        }
         let now = &self.now;
         self.watches.iter_mut().for_each(|watch| watch.push(record, now));
         let now = self.now();
@@ -169,6 +170,11 @@ impl Findings {
 }
 
 impl RuleState {
+    /// Ends the finding, and replaces the rule by a new one.
+    fn restart(&mut self, rule: Box<dyn Rule>) {
+        (self.rule, self.stands) = (rule, None);
+    }
+
     /// Takes the next record of the target.
     fn push(&mut self, record: &Record, now: &RecentState) {
         let stood = self.stands.take();
@@ -253,12 +259,6 @@ pub(super) fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
         return rest;
     }
     findings
-}
-
-/// Returns the text about the danger of a new setting, with an alternative. The user decides whether the setting takes
-/// effect.
-pub fn danger(change: &LoadChange<'_>) -> Option<String> {
-    rules().iter().find_map(|rule| rule.before(change)).map(|finding| finding.sentence(usize::MAX, true))
 }
 
 #[cfg(test)]

@@ -47,10 +47,6 @@ impl Rule for Headroom {
 
     fn push(&mut self, record: &Record, now: &RecentState, _: bool) -> RuleVerdict {
         match record {
-            Record::End(_) => {
-                *self = Self::default();
-                RuleVerdict::Clear
-            }
             Record::Interval(interval) if now.is_of(interval) && !interval.drain => {
                 let segment = now.segment.as_ref().filter(|segment| is_judged(segment));
                 let Some(segment) = segment.filter(|segment| segment.knobs.rate.is_none()) else {

@@ -104,10 +104,6 @@ impl Rule for HotSlot {
                 self.recent = RecentValues::new(WINDOW_S);
                 return RuleVerdict::Clear;
             }
-            Record::End(_) => {
-                *self = Self::default();
-                return RuleVerdict::Clear;
-            }
             Record::Interval(interval) if now.is_of(interval) && !interval.nodes.is_empty() => {
                 self.recent.push(interval.t_s, SlotRequests::of(interval));
                 let mut all = SlotRequests::default();

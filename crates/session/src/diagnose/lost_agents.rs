@@ -51,10 +51,6 @@ impl Rule for LostAgents {
 
     fn push(&mut self, record: &Record, _: &RecentState, _stands: bool) -> RuleVerdict {
         match record {
-            Record::End(_) => {
-                *self = Self::default();
-                return RuleVerdict::Clear;
-            }
             Record::Segment(segment) => {
                 self.knobs = Some(segment.knobs.clone());
                 let present = self.agents.values_mut().filter(|agent| !agent.is_lost);

@@ -5,7 +5,6 @@
 //!  records ────┼─ conditions of server and host ─┼─► Findings: now ──► header, status line, lines, metrics
 //!  totals ─────┼─ overload, client limit ────────┤   of segments ────► summary, report, a frozen view, recordings
 //!              └─ hit rate ──────────────────────┘
-//!  setting ──────── danger ───────► the question before a session begins
 //!  events ────────────────────────► Cause ─► the text at the cursor, the worst moments of the chart, summary
 //! ```
 //! Each rule has one file, and one row in [the list of rules](findings). The rules use no I/O, no clock and
@@ -23,7 +22,6 @@ mod client_limit;
 mod core_taken;
 mod costly_calls;
 mod cpu_bound;
-mod danger;
 mod down;
 mod episodes;
 mod eviction;
@@ -64,9 +62,8 @@ mod window;
 
 pub use by_node::{FindingsByNode, NodeState};
 pub use cause::{Cause, Delay};
-pub use danger::setting_harm;
 pub use episodes::{Episode, Episodes};
 pub use finding::{Finding, Severity};
-pub use findings::{Findings, danger};
+pub use findings::Findings;
 pub use spent::{SPENT_TITLE, TimeSpent};
 pub use whole::{of_segment, of_segment_in, of_session, our_limit};

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{Finding, now::RecentState};
-use crate::session::{Interval, Record, Segment, SessionStart, running::LoadChange};
+use crate::session::{Interval, Record, Segment, SessionStart};
 
 /// How a record changes the finding of a rule.
 #[derive(Debug)]
@@ -60,10 +60,10 @@ pub(super) trait Rule: CloneRule + fmt::Debug + Send + Sync {
     }
 
     /// Takes the next record of one target; `now` already includes this record. By default, a new segment begins
-    /// without a finding.
+    /// without a finding. At the end of the session, a new rule replaces this one before the last record.
     fn push(&mut self, record: &Record, now: &RecentState, stands: bool) -> RuleVerdict {
         match record {
-            Record::Segment(_) | Record::End(_) => RuleVerdict::Clear,
+            Record::Segment(_) => RuleVerdict::Clear,
             Record::Interval(interval) if now.is_of(interval) => self.judge(now, stands),
             _ => RuleVerdict::Unchanged,
         }
@@ -74,11 +74,6 @@ pub(super) trait Rule: CloneRule + fmt::Debug + Send + Sync {
 
     /// Returns the finding about all measurements together.
     fn whole(&self, _: &Measurements<'_>) -> Option<Finding> {
-        None
-    }
-
-    /// Returns the finding about a new setting, before the setting begins.
-    fn before(&self, _: &LoadChange<'_>) -> Option<Finding> {
         None
     }
 }
@@ -111,7 +106,6 @@ impl Rule for ConditionRule {
 
     fn push(&mut self, record: &Record, now: &RecentState, stands: bool) -> RuleVerdict {
         match record {
-            Record::End(_) => RuleVerdict::Clear,
             Record::Ping(_) | Record::Host(_) if now.t_s < self.looked_s + LOOK_S => RuleVerdict::Unchanged,
             Record::Server(_) | Record::Host(_) | Record::Ping(_) => {
                 self.looked_s = now.t_s;

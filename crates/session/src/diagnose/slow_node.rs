@@ -81,7 +81,6 @@ impl Rule for SlowNode {
                 self.load.push(interval.t_s, medians(interval));
             }
             Record::Ping(_) => self.push_other(record),
-            Record::End(_) => *self = Self::default(),
             _ => return RuleVerdict::Unchanged,
         }
         self.pings.values_mut().for_each(|pings| pings.forget(now.t_s));

@@ -94,7 +94,6 @@ impl Probes {
                     self.wakes.pop_front();
                 }
             }
-            Record::End(_) => *self = Self::default(),
             _ => return,
         }
         // Reports are compared only if they are about the same time.

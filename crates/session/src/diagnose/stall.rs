@@ -98,7 +98,6 @@ impl Rule for StallRule {
                 let pid = stopped(now).map(|process| process.pid);
                 self.stopped = pid.map(|pid| (moment.t_s, pid)).or(self.stopped);
             }
-            Record::End(_) => *self = Self::default(),
             _ => {}
         }
         self.silence(now).into()

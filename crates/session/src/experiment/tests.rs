@@ -9,7 +9,7 @@ use crate::{
     endpoint::{Address, Target},
     events::EventKind,
     knobs::Knobs,
-    load::{FirstCommands, LatencyTo, LoadPlan, WorkerOptions},
+    load::{LoadPlan, WorkerOptions},
     server::Parameter,
     session::{
         Record, Segment,
@@ -31,24 +31,19 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
     let address = Address::Tcp { host: server.address.ip().to_string(), port: server.address.port() };
     let run = RunId::random();
     let plan = LoadPlan {
-        cluster: None,
         target: Target { address, ..Target::default() },
-        first_words: FirstCommands::Named,
-        latency_to: LatencyTo::LastByte,
         workers: WorkerOptions::of_tests(),
         threads: 1,
         seed: 1,
         names: KeyNames::of_run(run),
         timeout: std::time::Duration::from_secs(30),
-        requests: None,
-        length: None,
-        fleet: crate::load::Fleet::default(),
+        ..LoadPlan::default()
     };
     Commission {
         knobs,
         is_allowed: true,
         most_clients: 100,
-        ..Commission::new(plan, run, KeyOwner::OwnServers, |_| None)
+        ..Commission::new(plan, run, KeyOwner::OwnServers)
     }
 }
 

@@ -22,10 +22,7 @@ use crate::{
     clock::Clock,
     endpoint::Target,
     knobs::Knobs,
-    load::{
-        ClusterPlan, FirstCommands, Fleet, LatencyTo, Load, LoadPlan, MOST_THREADS, RequestLimit,
-        WorkerOptions, most_connections, usual_workers,
-    },
+    load::{ClusterPlan, Fleet, Load, LoadPlan, MOST_THREADS, RequestLimit, most_connections, usual_workers},
     session::{Host, Numbering, PauseWatch, Segment, TargetRecords},
     signals::Signal,
     workload::Share,
@@ -277,9 +274,6 @@ impl<'a> Agent<'a> {
         let most = order.terms.max_connections.map_or_else(limit, |most| most as usize);
         let plan = LoadPlan {
             target: target.clone(),
-            first_words: FirstCommands::Named,
-            latency_to: LatencyTo::LastByte,
-            workers: WorkerOptions::default(),
             threads: order.terms.threads,
             seed: order.terms.seed,
             names: names.clone(),
@@ -288,8 +282,8 @@ impl<'a> Agent<'a> {
             cluster: cluster
                 .clone()
                 .map(|cluster| ClusterPlan { read_from: *read_from, ..ClusterPlan::new(cluster, most) }),
-            length: None,
             fleet: Fleet::Agent(self.plan.share),
+            ..LoadPlan::default()
         };
         self.plan.permit.check(&order.turn.knobs, &names, &target, (self.plan.share, order.terms.threads))?;
         let knobs = Knobs { load: false, ..order.turn.knobs.clone() };

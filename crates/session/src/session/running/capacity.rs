@@ -17,7 +17,7 @@ const COUNT_SETTLES_S: f64 = 2.0;
 /// The free memory and connections of a server, or of all primaries of a cluster. `None` means that a value
 /// is unknown. An unknown value never leads to a warning about harm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FreeCapacity {
+pub(super) struct FreeCapacity {
     /// The number of bytes that the server may still use below its memory limit. For a cluster, this is the
     /// sum over all primaries. `None` if the limit is unknown or does not exist.
     pub memory: Option<u64>,
@@ -45,7 +45,7 @@ impl FreeCapacity {
 
 /// Load settings, and the largest number of requests that may be sent with them.
 #[derive(Debug, Clone, Copy)]
-pub struct Demand<'a> {
+pub(super) struct Demand<'a> {
     /// The load settings.
     pub knobs: &'a Knobs,
     /// The largest number of requests, not counting the prefill. It follows from the limit of requests, or
@@ -60,7 +60,7 @@ pub struct Demand<'a> {
 
 /// A change of load settings, before it takes effect.
 #[derive(Debug, Clone, Copy)]
-pub struct LoadChange<'a> {
+pub(super) struct LoadChange<'a> {
     /// The load settings that were allowed before.
     pub from: Demand<'a>,
     /// The requested load settings.
@@ -68,9 +68,6 @@ pub struct LoadChange<'a> {
     /// The server's capacity.
     pub room: FreeCapacity,
 }
-
-/// A function that returns the possible harm of a change as a sentence for the user; `None` if the change does no harm.
-pub type HarmCheck = fn(&LoadChange<'_>) -> Option<String>;
 
 /// Tracks the free memory and connections of servers from their reports.
 #[derive(Debug, Clone, Default)]

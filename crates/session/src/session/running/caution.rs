@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::{
     Commission,
-    capacity::{CapacityWatch, Demand, HarmCheck, LoadChange},
+    capacity::{CapacityWatch, Demand, LoadChange},
+    danger::danger,
     holders::Holders,
 };
 use crate::{knobs::Knobs, load::RequestLimit, server::Survey, session::Record};
@@ -13,7 +14,6 @@ use crate::{knobs::Knobs, load::RequestLimit, server::Survey, session::Record};
 /// The allowed load settings and the state of the servers, for checks of other settings.
 #[derive(Debug)]
 pub(super) struct Caution {
-    danger: HarmCheck,
     pub room: CapacityWatch,
     limits: WriteLimits,
     /// Whether the checks are switched off, because the command line allows everything and no user can change
@@ -40,7 +40,7 @@ struct WriteLimits {
 impl Caution {
     /// Returns the state at the start of a session.
     pub fn new(commission: &Commission) -> Self {
-        let &Commission { is_allowed, is_attended, danger, warmup, .. } = commission;
+        let &Commission { is_allowed, is_attended, warmup, .. } = commission;
         let (requests, length) = (commission.plan.requests, commission.plan.length);
         let target = &commission.plan.target;
         let key_overhead = target.dialect.key_overhead();
@@ -49,7 +49,6 @@ impl Caution {
             .any(|target| !target.dialect.has_keys() && !target.address.is_loopback());
         let announced: Vec<_> = commission.settings.iter().chain([&commission.knobs]).cloned().collect();
         Self {
-            danger,
             room: CapacityWatch::default(),
             limits: WriteLimits { requests, length, warmup, key_overhead, is_service },
             is_off: is_allowed && !is_attended,
@@ -84,7 +83,7 @@ impl Caution {
         let mut harm = None;
         for from in self.accepted.iter().chain([&self.passed]) {
             // If a larger setting was allowed, this setting is allowed too.
-            harm = Some((self.danger)(&LoadChange { from: self.limits.demand(from), to, room })?);
+            harm = Some(danger(&LoadChange { from: self.limits.demand(from), to, room })?);
         }
         harm
     }

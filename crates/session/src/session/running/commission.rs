@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{HarmCheck, Notice};
+use super::Notice;
 use crate::{
     endpoint::{Cluster, Node, NodeNumber, PingMedians, ReadFrom, Target},
     knobs::Knobs,
@@ -19,9 +19,10 @@ use crate::{
 };
 
 /// The owner of the keys that a load writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KeyOwner {
     /// The keys are on the built-in server, and are lost when this server stops.
+    #[default]
     OwnServers,
     /// The keys belong to this run. redyno records them in its ledger and in a marker key, and removes them at the end
     /// unless `kept` is set.
@@ -40,6 +41,7 @@ pub enum KeyOwner {
 }
 
 /// The complete instructions for a session.
+#[derive(Default)]
 pub struct Commission {
     /// The first node's target and load, and the duration of the load.
     pub plan: LoadPlan,
@@ -72,8 +74,6 @@ pub struct Commission {
     pub config: Vec<(&'static Parameter, String)>,
     /// The load settings that an experiment will use later.
     pub settings: Vec<Knobs>,
-    /// The function that checks whether load settings may do harm.
-    pub danger: HarmCheck,
     /// The owner of the keys that are written.
     pub keys: KeyOwner,
     /// Whether writing was allowed on the command line (`--yes`).
@@ -116,40 +116,15 @@ pub struct Commission {
 impl Commission {
     /// Returns a commission for `plan` with default load settings, without a screen, a recording or a permission to
     /// write.
-    pub fn new(plan: LoadPlan, run: RunId, keys: KeyOwner, danger: HarmCheck) -> Self {
+    pub fn new(plan: LoadPlan, run: RunId, keys: KeyOwner) -> Self {
         Self {
             most_clients: most_clients(plan.threads, 1),
             plan,
-            others: Vec::new(),
-            watched: Vec::new(),
-            clusters: BTreeMap::new(),
-            follows_replicas: false,
-            refuses_load: None,
-            carrier: None,
-            knobs: Knobs::default(),
-            warmup: None,
-            redacts: false,
-            keeps_arguments: false,
             run,
-            config: Vec::new(),
-            settings: Vec::new(),
-            danger,
             keys,
-            max_connections: None,
-            agents: None,
-            probes_lag: false,
-            read_from: ReadFrom::default(),
-            pings: PingMedians::default(),
-            is_allowed: false,
-            is_attended: false,
-            keeps_going: false,
-            unreachable: None,
-            recording: None,
             recordings_in: ".".into(),
             host_root: "/".into(),
-            fleet: None,
-            exports: Vec::new(),
-            notices: Vec::new(),
+            ..Self::default()
         }
     }
 

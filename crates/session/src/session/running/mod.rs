@@ -18,6 +18,7 @@ mod capacity;
 mod caution;
 mod commission;
 mod conduct;
+mod danger;
 mod fill;
 mod following;
 mod gate;
@@ -39,8 +40,8 @@ mod tuning;
 mod undo;
 
 pub use begin::{Session, StartError};
-pub use capacity::{Demand, FreeCapacity, HarmCheck, LoadChange};
 pub use commission::{Commission, KeyOwner};
+pub use danger::setting_harm;
 pub use holder_replies::HolderReplies;
 pub use holders::{Holder, Holders};
 pub use key_removal::{remove_keys, remove_markers};

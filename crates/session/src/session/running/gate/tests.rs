@@ -7,11 +7,11 @@ use crate::{
     clock::Clock,
     demo,
     server::{Control, Ledger, Marker, Owner},
-    session::running::tests::{PATIENCE, commission, much, of_keys},
+    session::running::tests::{PATIENCE, commission, of_keys},
     workload::RunId,
 };
 
-/// A number of keys of 1 KiB: before so many keys are written, [`much`] asks the user.
+/// A number of keys of 1 KiB: before so many keys are written, the session asks the user.
 const MANY: u64 = 2 << 20;
 
 /// Returns the gate of a session whose user can be asked, and the server behind this gate.
@@ -20,7 +20,6 @@ fn gate(server: &demo::Handle) -> (WriteGate, Holders) {
         knobs: Knobs { load: false, ..of_keys(1000) },
         is_allowed: false,
         is_attended: true,
-        danger: much,
         ..commission(server, KeyOwner::Runs { kept: false })
     };
     let target = &commission.plan.target;

@@ -1,4 +1,4 @@
-//! Finding: a new setting may harm the server or its users. The danger is reported before the new setting takes effect.
+//! A new setting may harm the server or its users. The user is asked before the new setting takes effect.
 //!
 //! | setting | danger if |
 //! |---|---|
@@ -11,11 +11,10 @@
 //! redyno estimates the amount of data in two ways: keys times the data of each key, and requests times the
 //! data of each request. It takes the smaller value. The data of a key includes the server's overhead.
 
-use super::{Finding, Severity, rule::Rule};
+use super::capacity::{Demand, LoadChange};
 use crate::{
     gauge::Gauge,
     server::{Status, config_word},
-    session::running::{Demand, LoadChange},
     units,
     workload::Footprint,
 };
@@ -31,28 +30,18 @@ const LESS: &str =
 const SERVICE: &str =
     "this HTTP service is not on this machine; the load uses its capacity, and its other users wait";
 
-/// Checks new settings before they take effect.
-#[derive(Debug, Clone)]
-pub(super) struct DangerRule;
-
-impl Rule for DangerRule {
-    fn name(&self) -> &'static str {
-        "danger"
+/// Returns the possible harm of a change as a sentence for the user, with an alternative; `None` if the change does no
+/// harm.
+pub(super) fn danger(change: &LoadChange<'_>) -> Option<String> {
+    let LoadChange { from, to, .. } = change;
+    if !to.knobs.load {
+        return None;
     }
-
-    fn before(&self, change: &LoadChange<'_>) -> Option<Finding> {
-        if !change.to.knobs.load {
-            return None;
-        }
-        let (harm, next) = match too_much_data(change) {
-            _ if change.to.is_service && !change.from.knobs.load => (SERVICE.to_owned(), ""),
-            _ if change.to.is_service => return None,
-            Some(harm) => (harm, LESS),
-            None => (too_many_clients(change).or_else(|| full_speed(change))?, ""),
-        };
-        let found = Finding::new(self.name(), self.name(), harm);
-        Some(Finding { severity: Severity::Warning, next: next.to_owned(), ..found })
+    if to.is_service {
+        return (!from.knobs.load).then(|| SERVICE.to_owned());
     }
+    let too_much = too_much_data(change).map(|harm| format!("{harm}; {LESS}"));
+    too_much.or_else(|| too_many_clients(change)).or_else(|| full_speed(change))
 }
 
 /// Returns how much data may be written: its size in the server's memory, in bytes, and its description.
@@ -151,7 +140,7 @@ fn memory(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{knobs::Knobs, session::running::FreeCapacity, workload::Workload};
+    use crate::{knobs::Knobs, session::running::capacity::FreeCapacity, workload::Workload};
 
     /// Returns the danger of a change from `from` to `to`, with an unlimited number of requests.
     fn danger(from: &Knobs, to: &Knobs, room: FreeCapacity) -> Option<String> {
@@ -160,7 +149,7 @@ mod tests {
 
     fn of_requests(requests: Option<u64>, from: &Knobs, to: &Knobs, room: FreeCapacity) -> Option<String> {
         let demand = |knobs| Demand { knobs, requests, key_overhead: 64, is_service: false };
-        crate::diagnose::danger(&LoadChange { from: demand(from), to: demand(to), room })
+        super::danger(&LoadChange { from: demand(from), to: demand(to), room })
     }
 
     fn loaded() -> Knobs {
@@ -201,11 +190,7 @@ mod tests {
         let get = Knobs { workload: Workload::ratio(0, 1), ..loaded() };
         let of = |from: &Knobs, to: &Knobs| {
             let demand = |knobs| Demand { knobs, requests: Some(1), key_overhead: 0, is_service: true };
-            crate::diagnose::danger(&LoadChange {
-                from: demand(from),
-                to: demand(to),
-                room: FreeCapacity::default(),
-            })
+            super::danger(&LoadChange { from: demand(from), to: demand(to), room: FreeCapacity::default() })
         };
         let off = Knobs { load: false, ..get.clone() };
         assert!(of(&off, &get).unwrap().starts_with("this HTTP service is not on this machine"));
