@@ -7,7 +7,10 @@
 //! The counts, the sum, the minimum and the maximum are exact. Each octave (a factor of two) has 32 steps. A latency is
 //! reported as the upper end of its step, so the reported latency is never too short, and at most 3.2 % too long.
 
-use super::Latency;
+use super::{
+    Latency,
+    totals::{Totals, add_neighbours, merge_cells},
+};
 
 const FRACTION_BITS: u32 = 5;
 /// The number of steps in an octave.
@@ -39,54 +42,28 @@ pub struct Compact {
     /// The non-empty buckets, ascending. Each bucket consists of its distance from the previous bucket and of its
     /// count, both in LEB128 (seven bits per byte).
     packed: Box<[u8]>,
-    over_range: u64,
-    count: u64,
-    sum_ns: u128,
-    min_ns: u64,
-    max_ns: u64,
+    totals: Totals,
 }
 
 impl Compact {
     /// Converts `latency` to coarser steps.
     pub fn of(latency: &Latency) -> Self {
-        let mut packer = Packer::default();
-        let mut cells = latency.cells().iter().map(|&(ns, n)| (bucket(ns), n)).peekable();
-        while let Some((bucket, mut n)) = cells.next() {
-            while let Some((_, more)) = cells.next_if(|(next, _)| *next == bucket) {
-                n += more;
-            }
-            packer.push(bucket, n);
-        }
-        Self {
-            packed: packer.bytes.into(),
-            over_range: latency.over_range(),
-            count: latency.count(),
-            sum_ns: latency.sum_ns(),
-            min_ns: latency.min_ns(),
-            max_ns: latency.max_ns(),
-        }
+        let mut buckets: Vec<_> = latency.cells().iter().map(|(ns, n)| (bucket(*ns), *n)).collect();
+        add_neighbours(&mut buckets);
+        Self { packed: pack(&buckets), totals: *latency.totals() }
     }
 
     /// Returns whether nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.totals.count == 0
     }
 
     /// Adds all latencies in `other`.
     pub fn merge(&mut self, other: &Self) {
-        if other.is_empty() {
-            return;
-        }
-        if self.is_empty() {
-            *self = other.clone();
-            return;
-        }
-        self.packed = merged(self.buckets(), other.buckets());
-        self.over_range += other.over_range;
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
+        let mut buckets: Vec<_> = self.buckets().collect();
+        merge_cells(&mut buckets, &other.buckets().collect::<Vec<_>>());
+        self.packed = pack(&buckets);
+        self.totals.add(&other.totals);
     }
 
     fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
@@ -105,30 +82,25 @@ impl Compact {
         let Some(last) = rows.len().checked_sub(1) else { return };
         let mut row = 0;
         for (bucket, n) in self.buckets() {
-            let ns = upper(bucket).min(self.max_ns);
+            let ns = upper(bucket).min(self.totals.max_ns);
             while row < last && ends_ns.get(row).is_some_and(|end| *end < ns) {
                 row += 1;
             }
             rows[row] += n;
         }
-        rows[last] += self.over_range;
+        rows[last] += self.totals.over_range;
     }
 }
 
-/// Encodes buckets with their counts as bytes.
-#[derive(Default)]
-struct Packer {
-    bytes: Vec<u8>,
-    before: u64,
-}
-
-impl Packer {
-    /// Appends a bucket, which must be above all earlier buckets.
-    fn push(&mut self, bucket: u64, n: u64) {
-        pack_number(bucket - self.before, &mut self.bytes);
-        pack_number(n, &mut self.bytes);
-        self.before = bucket;
+/// Encodes ascending buckets with their counts as bytes.
+fn pack(buckets: &[(u64, u64)]) -> Box<[u8]> {
+    let (mut bytes, mut before) = (Vec::new(), 0);
+    for (bucket, n) in buckets {
+        pack_number(bucket - before, &mut bytes);
+        pack_number(*n, &mut bytes);
+        before = *bucket;
     }
+    bytes.into()
 }
 
 /// Appends a number in groups of seven bits, with the lowest group first.
@@ -156,95 +128,31 @@ pub(crate) fn unpack_number(bytes: &mut &[u8]) -> Option<u64> {
     }
 }
 
-fn merged(left: impl Iterator<Item = (u64, u64)>, right: impl Iterator<Item = (u64, u64)>) -> Box<[u8]> {
-    let mut packer = Packer::default();
-    let (mut left, mut right) = (left.peekable(), right.peekable());
-    loop {
-        let (bucket, n) = match (left.peek().copied(), right.peek().copied()) {
-            (Some(a), Some(b)) if a.0 == b.0 => {
-                left.next();
-                right.next();
-                (a.0, a.1 + b.1)
-            }
-            (Some(a), Some(b)) if b.0 < a.0 => {
-                right.next();
-                b
-            }
-            (Some(a), _) => {
-                left.next();
-                a
-            }
-            (None, Some(b)) => {
-                right.next();
-                b
-            }
-            (None, None) => return packer.bytes.into(),
-        };
-        packer.push(bucket, n);
-    }
-}
-
-/// The range of buckets in an empty [`Blend`]. When distributions are added, both ends of this range move outwards.
-#[allow(clippy::reversed_empty_ranges, reason = "the range is empty until its ends have moved")]
-const UNTOUCHED: std::ops::Range<usize> = BUCKETS..0;
-
 /// Merges many [`Compact`] distributions into one [`Latency`], without an allocation per distribution.
 #[derive(Debug)]
 pub struct Blend {
     dense: Box<[u64]>,
-    /// The range of buckets in use.
-    touched: std::ops::Range<usize>,
-    over_range: u64,
-    sum_ns: u128,
-    min_ns: u64,
-    max_ns: u64,
+    totals: Totals,
 }
 
 impl Default for Blend {
     fn default() -> Self {
-        Self {
-            dense: vec![0; BUCKETS].into_boxed_slice(),
-            touched: UNTOUCHED,
-            over_range: 0,
-            sum_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-        }
+        Self { dense: vec![0; BUCKETS].into(), totals: Totals::default() }
     }
 }
 
 impl Blend {
     /// Adds a distribution.
     pub fn add(&mut self, part: &Compact) {
-        if part.is_empty() {
-            return;
-        }
-        for (bucket, n) in part.buckets() {
-            let at = bucket as usize;
-            self.dense[at] += n;
-            self.touched.start = self.touched.start.min(at);
-            self.touched.end = self.touched.end.max(at + 1);
-        }
-        self.over_range += part.over_range;
-        self.sum_ns += part.sum_ns;
-        self.min_ns = self.min_ns.min(part.min_ns);
-        self.max_ns = self.max_ns.max(part.max_ns);
+        part.buckets().for_each(|(bucket, n)| self.dense[bucket as usize] += n);
+        self.totals.add(&part.totals);
     }
 
     /// Returns all distributions that were added since the last call, as one distribution.
     pub fn take(&mut self) -> Latency {
-        let mut cells = Vec::new();
-        for at in self.touched.clone() {
-            let n = std::mem::take(&mut self.dense[at]);
-            if n > 0 {
-                cells.push((upper(at as u64), n));
-            }
-        }
-        let min_ns = if self.min_ns == u64::MAX { 0 } else { self.min_ns };
-        let latency = Latency::from_parts(cells, self.over_range, self.sum_ns, min_ns, self.max_ns);
-        (self.touched, self.over_range, self.sum_ns) = (UNTOUCHED, 0, 0);
-        (self.min_ns, self.max_ns) = (u64::MAX, 0);
-        latency
+        let counts = self.dense.iter_mut().zip(0..).map(|(n, bucket)| (bucket, std::mem::take(n)));
+        let cells = counts.filter(|(_, n)| *n > 0).map(|(bucket, n)| (upper(bucket), n)).collect();
+        Latency::from_parts(cells, std::mem::take(&mut self.totals))
     }
 }
 

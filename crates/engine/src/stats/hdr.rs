@@ -16,7 +16,7 @@ use miniz_oxide::deflate::core::{
 };
 use thiserror::Error;
 
-use super::recorder::{HIGHEST_NS, SIGNIFICANT_DIGITS};
+use super::{HIGHEST_NS, recorder::SIGNIFICANT_DIGITS, totals::add_neighbours};
 
 /// The cookie of the compressed form, which is its first bytes.
 const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
@@ -76,11 +76,9 @@ pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
 /// converted cells.
 pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let layout = CellLayout::new(digits.into(), 1, HIGHEST_NS);
-    let together = cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0));
-    let cell = |cells: &[(u64, u64)]| {
-        (layout.upper(layout.index(cells[0].0)), cells.iter().map(|(_, n)| n).sum::<u64>())
-    };
-    together.map(cell).collect()
+    let mut cells = cells.iter().map(|(ns, n)| (layout.upper(layout.index(*ns)), *n)).collect();
+    add_neighbours(&mut cells);
+    cells
 }
 
 /// Encodes the counts of all cells as bytes, from the first cell on. A negative number -n represents n empty cells.

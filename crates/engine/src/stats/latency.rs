@@ -4,6 +4,8 @@
 //! A quarter of a second of load fills only a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder). So
 //! this form is small enough to be stored for every interval of a session, and can be merged quickly.
 
+use super::totals::{Totals, merge_cells};
+
 /// The percentiles in records, on the screen and in exports, with their names.
 pub const PERCENTILES: [Percentile; 6] = [
     Percentile { name: "p50", quantile: 0.50 },
@@ -31,61 +33,55 @@ pub(super) const ENOUGH_ABOVE: f64 = 10.0;
 pub struct Latency {
     /// The non-empty cells as ascending pairs of (highest value of the cell in ns, count).
     cells: Vec<(u64, u64)>,
-    over_range: u64,
-    count: u64,
-    sum_ns: u128,
-    min_ns: u64,
-    max_ns: u64,
+    totals: Totals,
 }
 
 impl Latency {
     /// Builds a distribution from ascending cells of the common layout, and from the exact figures.
-    pub(super) fn from_parts(
-        mut cells: Vec<(u64, u64)>,
-        over_range: u64,
-        sum_ns: u128,
-        min_ns: u64,
-        max_ns: u64,
-    ) -> Self {
+    pub(super) fn from_parts(mut cells: Vec<(u64, u64)>, totals: Totals) -> Self {
         cells.shrink_to_fit();
-        let count = cells.iter().map(|(_, n)| n).sum::<u64>() + over_range;
-        Self { cells, over_range, count, sum_ns, min_ns, max_ns }
+        Self { cells, totals }
+    }
+
+    /// Returns the exact figures.
+    pub(super) fn totals(&self) -> &Totals {
+        &self.totals
     }
 
     /// Returns how many latencies were counted, including latencies over range.
     pub fn count(&self) -> u64 {
-        self.count
+        self.totals.count
     }
 
     /// Returns whether nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.totals.count == 0
     }
 
     /// Returns the exact shortest latency, or 0 if the distribution is empty.
     pub fn min_ns(&self) -> u64 {
-        self.min_ns
+        if self.is_empty() { 0 } else { self.totals.min_ns }
     }
 
     /// Returns the longest latency, or 0 if the distribution is empty. The value is exact even if it is over
     /// range.
     pub fn max_ns(&self) -> u64 {
-        self.max_ns
+        self.totals.max_ns
     }
 
     /// Returns the exact arithmetic mean, or 0 if the distribution is empty.
     pub fn mean_ns(&self) -> f64 {
-        if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
+        if self.is_empty() { 0.0 } else { self.totals.sum_ns as f64 / self.totals.count as f64 }
     }
 
     /// Returns the exact sum of all latencies.
     pub fn sum_ns(&self) -> u128 {
-        self.sum_ns
+        self.totals.sum_ns
     }
 
     /// Returns how many latencies were longer than [`HIGHEST_NS`](super::HIGHEST_NS).
     pub fn over_range(&self) -> u64 {
-        self.over_range
+        self.totals.over_range
     }
 
     /// Returns the non-empty cells as ascending pairs of (highest value of the cell in ns, count). Values over range
@@ -98,15 +94,16 @@ impl Latency {
     /// this share of all samples is at or below the percentile; it is the smallest recorded value for which
     /// this is true. The result is never above the true maximum, and is 0 for an empty distribution.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
-        let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let Totals { count, min_ns, max_ns, .. } = self.totals;
+        let rank = ((quantile * count as f64).ceil() as u64).clamp(1, count.max(1));
         let mut seen = 0;
         for &(value_ns, n) in &self.cells {
             seen += n;
             if seen >= rank {
-                return value_ns.clamp(self.min_ns, self.max_ns);
+                return value_ns.clamp(min_ns, max_ns);
             }
         }
-        self.max_ns
+        max_ns
     }
 
     /// Returns [`value_at_quantile`](Self::value_at_quantile) for a percentile in percent (0 to 100).
@@ -117,7 +114,7 @@ impl Latency {
     /// Returns how many latencies are at or above `ns`, including latencies over range.
     pub fn count_from(&self, ns: u64) -> u64 {
         let below: u64 = self.cells.iter().take_while(|cell| cell.0 < ns).map(|cell| cell.1).sum();
-        self.count - below
+        self.count() - below
     }
 
     /// Returns [`value_at_quantile`](Self::value_at_quantile) if at least ten samples are above it. Otherwise returns
@@ -129,24 +126,13 @@ impl Latency {
     /// Returns whether at least ten samples lie above `quantile`.
     pub(super) fn is_supported(&self, quantile: f64) -> bool {
         // In binary, 1 - 0.9999 is not exactly 0.0001. Even so, exactly 10 samples above must be enough.
-        self.count as f64 * (1.0 - quantile) > ENOUGH_ABOVE - 1e-6
+        self.count() as f64 * (1.0 - quantile) > ENOUGH_ABOVE - 1e-6
     }
 
     /// Adds all latencies in `other`. The merge is exact, because all distributions have the same layout of cells.
     pub fn merge(&mut self, other: &Self) {
-        if other.is_empty() {
-            return;
-        }
-        if self.is_empty() {
-            *self = other.clone();
-            return;
-        }
         merge_cells(&mut self.cells, &other.cells);
-        self.over_range += other.over_range;
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
+        self.totals.add(&other.totals);
     }
 
     /// Merges many distributions into one.
@@ -157,53 +143,6 @@ impl Latency {
         }
         all
     }
-}
-
-/// Merges the cells of `from` into `into`. Both lists are in ascending order. The function allocates no new
-/// list. A session adds an interval to its total four times a second, and so many allocations would fragment
-/// the heap.
-fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
-    let mut missing = 0;
-    let mut at = 0;
-    for &(value_ns, n) in from {
-        at = first_from(into, at, value_ns);
-        match into.get_mut(at) {
-            Some(cell) if cell.0 == value_ns => cell.1 += n,
-            _ => missing += 1,
-        }
-    }
-    let (mut old, mut new) = (into.len(), from.len());
-    into.resize(old + missing, (0, 0));
-    // From the end, so that no cell is overwritten before it is moved.
-    while missing > 0 {
-        let candidate = from[new - 1];
-        let cell = match old.checked_sub(1).map(|last| into[last]) {
-            Some(cell) if cell.0 >= candidate.0 => {
-                old -= 1;
-                new -= usize::from(cell.0 == candidate.0);
-                cell
-            }
-            _ => {
-                new -= 1;
-                missing -= 1;
-                into[old + missing] = candidate;
-                continue;
-            }
-        };
-        into[old + missing] = cell;
-    }
-}
-
-/// Returns the index of the first cell of at least `value_ns`, from the index `at` on. The steps of the search double,
-/// because the cell is near in most cases.
-fn first_from(cells: &[(u64, u64)], mut at: usize, value_ns: u64) -> usize {
-    let mut step = 1;
-    while cells.get(at + step - 1).is_some_and(|cell| cell.0 < value_ns) {
-        at += step;
-        step *= 2;
-    }
-    let end = cells.len().min(at + step - 1);
-    at + cells[at..end].partition_point(|cell| cell.0 < value_ns)
 }
 
 /// Returns a percentile in percent as a share. The function shifts the decimal point in the text, because a

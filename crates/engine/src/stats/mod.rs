@@ -28,6 +28,7 @@ mod spectrum;
 mod steady;
 mod student;
 mod text;
+mod totals;
 mod usl;
 pub mod walks;
 

@@ -5,7 +5,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::Latency;
+use super::{Latency, totals::Totals};
 
 /// The longest latency that has a cell: 60 s. Longer latencies are counted as over range.
 pub const HIGHEST_NS: u64 = 60_000_000_000;
@@ -26,11 +26,7 @@ const CELLS: usize = place(HIGHEST_NS) + 1;
 #[derive(Debug, Clone)]
 pub struct Recorder {
     cells: Box<[u64]>,
-    count: u64,
-    sum_ns: u128,
-    min_ns: u64,
-    max_ns: u64,
-    over_range: u64,
+    totals: Totals,
 }
 
 /// Returns the index of the cell for `ns`, from the octave and the eleven leading bits of `ns`.
@@ -60,8 +56,7 @@ impl Recorder {
     /// Creates an empty recorder.
     pub fn new() -> Self {
         // For this size, the system provides zeroed pages only when they are written.
-        let cells = vec![0; CELLS].into();
-        Self { cells, count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, over_range: 0 }
+        Self { cells: vec![0; CELLS].into(), totals: Totals::default() }
     }
 
     /// Counts one latency of `ns` nanoseconds.
@@ -79,21 +74,15 @@ impl Recorder {
         // The last cell also contains values beyond the range.
         match self.cells.get_mut(place(ns)) {
             Some(cell) if ns <= HIGHEST_NS => *cell += n,
-            _ => self.over_range += n,
+            _ => self.totals.over_range += n,
         }
-        self.count += n;
-        self.sum_ns += u128::from(ns) * u128::from(n);
-        self.min_ns = self.min_ns.min(ns);
-        self.max_ns = self.max_ns.max(ns);
+        self.totals.record_n(ns, n);
     }
 
     /// Returns the range of cells from the shortest latency to the longest.
     fn touched(&self) -> std::ops::Range<usize> {
-        if self.count == self.over_range {
-            0..0
-        } else {
-            place(self.min_ns)..place(self.max_ns.min(HIGHEST_NS)) + 1
-        }
+        let Totals { count, over_range, min_ns, max_ns, .. } = self.totals;
+        if count == over_range { 0..0 } else { place(min_ns)..place(max_ns.min(HIGHEST_NS)) + 1 }
     }
 
     /// Adds all latencies in `other`.
@@ -102,46 +91,31 @@ impl Recorder {
         for (mine, theirs) in self.cells[touched.clone()].iter_mut().zip(&other.cells[touched]) {
             *mine += theirs;
         }
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.over_range += other.over_range;
+        self.totals.add(&other.totals);
     }
 
     /// Returns whether nothing was counted since the last [`reset`](Self::reset).
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.totals.count == 0
     }
 
     /// Clears all counts, and keeps the memory.
     pub fn reset(&mut self) {
         let touched = self.touched();
         self.cells[touched].fill(0);
-        self.count = 0;
-        self.sum_ns = 0;
-        self.min_ns = u64::MAX;
-        self.max_ns = 0;
-        self.over_range = 0;
+        self.totals = Totals::default();
     }
 
     /// Returns the counts as a compact distribution.
     pub fn latency(&self) -> Latency {
-        if self.is_empty() {
-            return Latency::default();
-        }
         let cell = |place: usize| Some((longest(place), self.cells[place])).filter(|(_, n)| *n > 0);
-        let cells = self.touched().filter_map(cell).collect();
-        Latency::from_parts(cells, self.over_range, self.sum_ns, self.min_ns, self.max_ns)
+        Latency::from_parts(self.touched().filter_map(cell).collect(), self.totals)
     }
 }
 
 impl Latency {
     /// Creates a distribution of these latencies, in nanoseconds.
     pub fn of(latencies_ns: &[u64]) -> Self {
-        if latencies_ns.is_empty() {
-            return Self::default();
-        }
         let mut recorder = Recorder::new();
         latencies_ns.iter().for_each(|ns| recorder.record(*ns));
         recorder.latency()

@@ -1,7 +1,11 @@
 //! A list of latencies, for a thread that measures few of them per tick (250 ms). Reading and clearing all
 //! cells of a [`Recorder`](super::Recorder) would take this thread too long.
 
-use super::{HIGHEST_NS, Latency, recorder::cell_end};
+use super::{
+    HIGHEST_NS, Latency,
+    recorder::cell_end,
+    totals::{Totals, add_neighbours},
+};
 
 /// Latencies in nanoseconds. Each sample takes eight bytes, and is as precise as in a [`Recorder`](super::Recorder).
 #[derive(Debug, Clone, Default)]
@@ -18,22 +22,13 @@ impl Samples {
     /// Returns the distribution of all latencies since the last call. The list keeps its memory for the next latencies.
     pub fn take(&mut self) -> Latency {
         self.values_ns.sort_unstable();
-        let (Some(&min_ns), Some(&max_ns)) = (self.values_ns.first(), self.values_ns.last()) else {
-            return Latency::default();
-        };
-        let sum_ns = self.values_ns.iter().map(|ns| u128::from(*ns)).sum();
         let in_range = self.values_ns.partition_point(|ns| *ns <= HIGHEST_NS);
-        let mut cells: Vec<(u64, u64)> = Vec::new();
-        for ns in &self.values_ns[..in_range] {
-            let value_ns = cell_end(*ns);
-            match cells.last_mut() {
-                Some((last_ns, n)) if *last_ns == value_ns => *n += 1,
-                _ => cells.push((value_ns, 1)),
-            }
-        }
+        let mut cells = self.values_ns[..in_range].iter().map(|ns| (cell_end(*ns), 1)).collect();
+        add_neighbours(&mut cells);
         let over_range = (self.values_ns.len() - in_range) as u64;
-        self.values_ns.clear();
-        Latency::from_parts(cells, over_range, sum_ns, min_ns, max_ns)
+        let mut totals = Totals { over_range, ..Totals::default() };
+        self.values_ns.drain(..).for_each(|ns| totals.record_n(ns, 1));
+        Latency::from_parts(cells, totals)
     }
 }
 

@@ -16,6 +16,7 @@ use super::{
     Latency,
     hdr::{self, DecodeError},
     recorder::SIGNIFICANT_DIGITS,
+    totals::Totals,
 };
 
 /// The JSON fields that are computed from the sum and the cells.
@@ -73,7 +74,7 @@ impl Latency {
     #[must_use]
     pub fn coarse(&self) -> Self {
         let cells = hdr::in_cells_of(COARSE_DIGITS, self.cells());
-        Self::from_parts(cells, self.over_range(), self.sum_ns(), self.min_ns(), self.max_ns())
+        Self::from_parts(cells, *self.totals())
     }
 
     fn to_wire(&self, digits: u8) -> LatencyJson {
@@ -125,7 +126,11 @@ impl Latency {
                 sum_ns
             }
         };
-        Ok(Self::from_parts(cells, wire.over_range, sum_ns, min_ns, max_ns))
+        if wire.count == 0 {
+            return Ok(Self::default());
+        }
+        let (count, over_range) = (wire.count, wire.over_range);
+        Ok(Self::from_parts(cells, Totals { count, over_range, sum_ns, min_ns, max_ns }))
     }
 }
 
