@@ -14,7 +14,7 @@ use super::{
     hot_slot::HotSlot,
     io_threads,
     lost_agents::LostAgents,
-    misses, network, network_full,
+    misses, network,
     now::RecentState,
     overload::Overload,
     receivers::RECEIVERS,
@@ -25,7 +25,7 @@ use super::{
     slow_server::SlowServer,
     spent::TimeSpent,
     stall::StallRule,
-    thresholds,
+    thresholds::{self, DEFRAG, FULL, STEAL, SWAP, THROTTLED, of},
 };
 use crate::{
     events::EventKind,
@@ -40,7 +40,7 @@ const CONDITIONS: &[ConditionRule] = &[
     ConditionRule::new("big reply", big_reply::look),
     ConditionRule::new("fork", fork::look),
     ConditionRule::new("disk", fsync::look),
-    ConditionRule::new("swap", thresholds::swap),
+    ConditionRule::new("swap", |now, stands| of(&SWAP, now, stands)),
     ConditionRule::new("expiry", expiry::look),
     ConditionRule::new("eviction", eviction::look),
     ConditionRule::new("connections", churn::look),
@@ -48,9 +48,9 @@ const CONDITIONS: &[ConditionRule] = &[
     ConditionRule::new("output buffers", thresholds::output),
     ConditionRule::new("data", thresholds::data),
     ConditionRule::new("replication", replicas::look),
-    ConditionRule::new("steal", thresholds::steal),
-    ConditionRule::new("cpu limit", thresholds::throttled),
-    ConditionRule::new("network full", network_full::look),
+    ConditionRule::new("steal", |now, stands| of(&STEAL, now, stands)),
+    ConditionRule::new("cpu limit", |now, stands| of(&THROTTLED, now, stands)),
+    ConditionRule::new("network full", |now, stands| of(&FULL, now, stands)),
     ConditionRule::new("lost packets", network::lossy),
     ConditionRule::new("network", network::slower),
     ConditionRule::new("server cpu", cpu_bound::look),
@@ -59,7 +59,7 @@ const CONDITIONS: &[ConditionRule] = &[
     ConditionRule::new("memory", eviction::nearly_full),
     ConditionRule::new("settings", settings::look),
     ConditionRule::new("config change", settings::changed),
-    ConditionRule::new("defragmentation", thresholds::defrag),
+    ConditionRule::new("defragmentation", |now, stands| of(&DEFRAG, now, stands)),
     ConditionRule::new("rate limit", headroom::rate_limit),
 ];
 

@@ -40,7 +40,6 @@ mod io_threads;
 mod lost_agents;
 mod misses;
 mod network;
-mod network_full;
 mod now;
 mod overload;
 mod pings;

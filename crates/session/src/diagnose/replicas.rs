@@ -3,42 +3,36 @@
 use super::{
     Finding, Severity,
     now::RecentState,
-    thresholds::{Threshold, of, row},
+    thresholds::{Threshold, of},
 };
 use crate::gauge::Gauge;
 
 /// Replicas that are behind by 8 MiB or by 1 s, or that have received nothing from their master for 10 s.
 pub(super) static REPLICAS: [Threshold; 3] = [
-    row(
-        Gauge::ReplicaLag,
-        8_388_608.0,
-        Severity::Warning,
-        (
-            "a replica is behind",
-            Gauge::Replicas,
-            "INFO replication names it; is its host, its disk or the network slow?",
-        ),
-    ),
-    row(
-        Gauge::MeasuredLag,
-        1_000_000.0,
-        Severity::Warning,
-        (
-            "reads from this replica are more than a second old",
-            Gauge::LinkUp,
-            "compare INFO replication on primary and replica; check the replica's host, its disk and the network",
-        ),
-    ),
-    row(
-        Gauge::HeardMaster,
-        10.0,
-        Severity::Warning,
-        (
-            "this replica hears nothing from its master",
-            Gauge::HeardMaster,
-            "INFO replication shows master_link_status; is the master or the network slow?",
-        ),
-    ),
+    Threshold {
+        gauge: Gauge::ReplicaLag,
+        from: 8_388_608.0,
+        severity: Severity::Warning,
+        cause: "a replica is behind",
+        beside: Gauge::Replicas,
+        next: "INFO replication names it; is its host, its disk or the network slow?",
+    },
+    Threshold {
+        gauge: Gauge::MeasuredLag,
+        from: 1_000_000.0,
+        severity: Severity::Warning,
+        cause: "reads from this replica are more than a second old",
+        beside: Gauge::LinkUp,
+        next: "compare INFO replication on primary and replica; check the replica's host, its disk and the network",
+    },
+    Threshold {
+        gauge: Gauge::HeardMaster,
+        from: 10.0,
+        severity: Severity::Warning,
+        cause: "this replica hears nothing from its master",
+        beside: Gauge::HeardMaster,
+        next: "INFO replication shows master_link_status; is the master or the network slow?",
+    },
 ];
 
 /// Returns the current finding, if any.

@@ -7,26 +7,15 @@ use crate::gauge::{Gauge, GaugeGroup, GaugeKind};
 /// A finding about one gauge.
 #[derive(Debug)]
 pub(super) struct Threshold {
-    gauge: Gauge,
+    pub(super) gauge: Gauge,
     /// The finding begins when the gauge has this value or more. The finding ends at half of this value.
-    from: f64,
-    severity: Severity,
+    pub(super) from: f64,
+    pub(super) severity: Severity,
     /// The cause; the value of the gauge follows in the evidence.
     pub(super) cause: &'static str,
     /// A second gauge that is shown as evidence.
-    beside: Gauge,
-    next: &'static str,
-}
-
-/// Returns a row of a table. `texts` are the cause, the second gauge and the advice.
-pub(super) const fn row(
-    gauge: Gauge,
-    from: f64,
-    severity: Severity,
-    texts: (&'static str, Gauge, &'static str),
-) -> Threshold {
-    let (cause, beside, next) = texts;
-    Threshold { gauge, from, severity, cause, beside, next }
+    pub(super) beside: Gauge,
+    pub(super) next: &'static str,
 }
 
 /// Returns the first finding of a table.
@@ -52,180 +41,152 @@ impl Threshold {
             false => now.pings.slowed(),
         };
         let evidence = [Some(text(self.gauge, value)), beside.map(|value| text(self.beside, value)), slowed];
-        Some(Finding::of(self.severity, self.cause, self.cause).with(evidence, self.next))
+        // If the server runs on another machine, only redyno is affected.
+        let is_of_host = self.gauge.about().group == GaugeGroup::Host;
+        let is_remote = now.host().is_some_and(|host| host.server.is_none());
+        let is_ours = self.gauge == Gauge::HostThrottled || is_of_host && is_remote;
+        let finding = Finding::of(self.severity, self.cause, self.cause).with(evidence, self.next);
+        Some(Finding { is_ours, ..finding })
     }
 }
 
 /// The hypervisor gives the cores to other machines. A share of 5 % or more is visible in the p99.
-static STEAL: [Threshold; 1] = [row(
-    Gauge::HostSteal,
-    0.05,
-    Severity::Warning,
-    (
-        "the hypervisor gives this machine's cores to others",
-        Gauge::HostCpu,
-        "vmstat 1 shows it as st; move to a machine with cores of its own",
-    ),
-)];
+pub(super) static STEAL: [Threshold; 1] = [Threshold {
+    gauge: Gauge::HostSteal,
+    from: 0.05,
+    severity: Severity::Warning,
+    cause: "the hypervisor gives this machine's cores to others",
+    beside: Gauge::HostCpu,
+    next: "vmstat 1 shows it as st; move to a machine with cores of its own",
+}];
 
 /// The CPU limit of a cgroup stops the server or redyno; 5 % of the periods are visible in the p99.
-static THROTTLED: [Threshold; 2] = [
-    row(
-        Gauge::ServerThrottled,
-        0.05,
-        Severity::Problem,
-        (
-            "the CPU limit of the server's cgroup stops the server",
-            Gauge::ServerRunDelay,
-            "raise the server's limit: cpu.max of its cgroup, or docker update --cpus",
-        ),
-    ),
-    row(
-        Gauge::HostThrottled,
-        0.05,
-        Severity::Warning,
-        (
-            "the CPU limit of redyno's cgroup stops redyno",
-            Gauge::HostCpu,
-            "raise the limit (cpu.max), or run redyno elsewhere",
-        ),
-    ),
+pub(super) static THROTTLED: [Threshold; 2] = [
+    Threshold {
+        gauge: Gauge::ServerThrottled,
+        from: 0.05,
+        severity: Severity::Problem,
+        cause: "the CPU limit of the server's cgroup stops the server",
+        beside: Gauge::ServerRunDelay,
+        next: "raise the server's limit: cpu.max of its cgroup, or docker update --cpus",
+    },
+    Threshold {
+        gauge: Gauge::HostThrottled,
+        from: 0.05,
+        severity: Severity::Warning,
+        cause: "the CPU limit of redyno's cgroup stops redyno",
+        beside: Gauge::HostCpu,
+        next: "raise the limit (cpu.max), or run redyno elsewhere",
+    },
 ];
 
 /// Memory that must be read from a disk: reading a page takes 0.1 to 10 ms, and the server waits meanwhile.
-static SWAP: [Threshold; 2] = [
-    row(
-        Gauge::ServerFaults,
-        10.0,
-        Severity::Problem,
-        (
-            "the server waits for memory that is on disk (swap)",
-            Gauge::HostSwapIn,
-            "free memory on its host, or lower maxmemory; vmstat 1 shows si and so",
-        ),
-    ),
-    row(
-        Gauge::HostSwapIn,
-        1_048_576.0,
-        Severity::Warning,
-        (
-            "this machine reads memory from swap",
-            Gauge::HostFreeMemory,
-            "free memory here; vmstat 1 shows si and so",
-        ),
-    ),
+pub(super) static SWAP: [Threshold; 2] = [
+    Threshold {
+        gauge: Gauge::ServerFaults,
+        from: 10.0,
+        severity: Severity::Problem,
+        cause: "the server waits for memory that is on disk (swap)",
+        beside: Gauge::HostSwapIn,
+        next: "free memory on its host, or lower maxmemory; vmstat 1 shows si and so",
+    },
+    Threshold {
+        gauge: Gauge::HostSwapIn,
+        from: 1_048_576.0,
+        severity: Severity::Warning,
+        cause: "this machine reads memory from swap",
+        beside: Gauge::HostFreeMemory,
+        next: "free memory here; vmstat 1 shows si and so",
+    },
 ];
 
 /// Connections that the server or the kernel refuses or closes.
 static REFUSED: [Threshold; 4] = [
-    row(
-        Gauge::RejectedClients,
-        f64::MIN_POSITIVE,
-        Severity::Problem,
-        (
-            "the server rejects connections: maxclients is reached",
-            Gauge::Clients,
-            "CONFIG SET maxclients raises the limit; CLIENT LIST shows who is connected",
-        ),
-    ),
-    row(
-        Gauge::ListenDisabled,
-        f64::MIN_POSITIVE,
-        Severity::Problem,
-        (
-            "the server accepts no connections: its limit is reached",
-            Gauge::Clients,
-            "raise memcached's -c; stats conns shows who is connected",
-        ),
-    ),
-    row(
-        Gauge::EvictedClients,
-        f64::MIN_POSITIVE,
-        Severity::Warning,
-        (
-            "the server closes connections that use too much memory",
-            Gauge::ClientMemory,
-            "CLIENT LIST shows tot-mem; CONFIG SET maxmemory-clients raises the limit",
-        ),
-    ),
-    row(
-        Gauge::HostListenOverflows,
-        1.0,
-        Severity::Warning,
-        (
-            "an accept queue on this machine is full: connections are refused",
-            Gauge::AcceptQueue,
-            "ss -ltn shows it (Recv-Q above Send-Q); raise tcp-backlog and net.core.somaxconn",
-        ),
-    ),
+    Threshold {
+        gauge: Gauge::RejectedClients,
+        from: f64::MIN_POSITIVE,
+        severity: Severity::Problem,
+        cause: "the server rejects connections: maxclients is reached",
+        beside: Gauge::Clients,
+        next: "CONFIG SET maxclients raises the limit; CLIENT LIST shows who is connected",
+    },
+    Threshold {
+        gauge: Gauge::ListenDisabled,
+        from: f64::MIN_POSITIVE,
+        severity: Severity::Problem,
+        cause: "the server accepts no connections: its limit is reached",
+        beside: Gauge::Clients,
+        next: "raise memcached's -c; stats conns shows who is connected",
+    },
+    Threshold {
+        gauge: Gauge::EvictedClients,
+        from: f64::MIN_POSITIVE,
+        severity: Severity::Warning,
+        cause: "the server closes connections that use too much memory",
+        beside: Gauge::ClientMemory,
+        next: "CLIENT LIST shows tot-mem; CONFIG SET maxmemory-clients raises the limit",
+    },
+    Threshold {
+        gauge: Gauge::HostListenOverflows,
+        from: 1.0,
+        severity: Severity::Warning,
+        cause: "an accept queue on this machine is full: connections are refused",
+        beside: Gauge::AcceptQueue,
+        next: "ss -ltn shows it (Recv-Q above Send-Q); raise tcp-backlog and net.core.somaxconn",
+    },
 ];
 
 /// Replies that clients do not read.
 static OUTPUT: [Threshold; 2] = [
-    row(
-        Gauge::OutputLimit,
-        f64::MIN_POSITIVE,
-        Severity::Warning,
-        (
-            "the server closes connections that do not read their replies",
-            Gauge::ClientMemory,
-            "CLIENT LIST shows omem; read faster, or raise client-output-buffer-limit",
-        ),
-    ),
+    Threshold {
+        gauge: Gauge::OutputLimit,
+        from: f64::MIN_POSITIVE,
+        severity: Severity::Warning,
+        cause: "the server closes connections that do not read their replies",
+        beside: Gauge::ClientMemory,
+        next: "CLIENT LIST shows omem; read faster, or raise client-output-buffer-limit",
+    },
     // A normal client has no limit, so its buffer grows until the server's memory is full.
-    row(
-        Gauge::OutputBuffer,
-        16_777_216.0,
-        Severity::Warning,
-        (
-            "a client does not read its replies: they pile up in the server",
-            Gauge::ClientMemory,
-            "CLIENT LIST shows its omem, CLIENT KILL ID closes it",
-        ),
-    ),
+    Threshold {
+        gauge: Gauge::OutputBuffer,
+        from: 16_777_216.0,
+        severity: Severity::Warning,
+        cause: "a client does not read its replies: they pile up in the server",
+        beside: Gauge::ClientMemory,
+        next: "CLIENT LIST shows its omem, CLIENT KILL ID closes it",
+    },
 ];
 
 /// The state of the server's data.
-static DATA: [Threshold; 1] = [row(
-    Gauge::Loading,
-    1.0,
-    Severity::Problem,
-    (
-        "the server loads its data from disk and refuses requests",
-        Gauge::UsedMemory,
-        "INFO persistence shows loading_eta_seconds",
-    ),
-)];
+static DATA: [Threshold; 1] = [Threshold {
+    gauge: Gauge::Loading,
+    from: 1.0,
+    severity: Severity::Problem,
+    cause: "the server loads its data from disk and refuses requests",
+    beside: Gauge::UsedMemory,
+    next: "INFO persistence shows loading_eta_seconds",
+}];
 
 /// Active defragmentation uses a share of the main thread, and is visible in the p99 from 10 % on.
-static DEFRAG: [Threshold; 1] = [row(
-    Gauge::Defrag,
-    10.0,
-    Severity::Note,
-    (
-        "active defragmentation uses a part of the main thread",
-        Gauge::Fragmentation,
-        "CONFIG SET active-defrag-cycle-max limits it",
-    ),
-)];
+pub(super) static DEFRAG: [Threshold; 1] = [Threshold {
+    gauge: Gauge::Defrag,
+    from: 10.0,
+    severity: Severity::Note,
+    cause: "active defragmentation uses a part of the main thread",
+    beside: Gauge::Fragmentation,
+    next: "CONFIG SET active-defrag-cycle-max limits it",
+}];
 
-/// Returns the finding about CPU steal on redyno's machine.
-pub(super) fn steal(now: &RecentState, stands: bool) -> Option<Finding> {
-    let is_ours = now.host().is_some_and(|host| host.server.is_none());
-    of(&STEAL, now, stands).map(|finding| Finding { is_ours, ..finding })
-}
-
-/// Returns the finding about the CPU limit of the server, or of redyno.
-pub(super) fn throttled(now: &RecentState, stands: bool) -> Option<Finding> {
-    let is_ours = |finding: &Finding| finding.long == THROTTLED[1].cause;
-    of(&THROTTLED, now, stands).map(|finding| Finding { is_ours: is_ours(&finding), ..finding })
-}
-
-/// Returns the finding about swap. If the server runs on another machine, only redyno waits.
-pub(super) fn swap(now: &RecentState, stands: bool) -> Option<Finding> {
-    let is_ours = now.host().is_some_and(|host| host.server.is_none());
-    of(&SWAP, now, stands).map(|finding| Finding { is_ours, ..finding })
-}
+/// Packets wait if an interface uses 90 % of its speed or more. The rest is for the headers of packets; the
+/// counted bytes contain only a part of them.
+pub(super) static FULL: [Threshold; 1] = [Threshold {
+    gauge: Gauge::HostNetShare,
+    from: 0.9,
+    severity: Severity::Warning,
+    cause: "a network interface of this machine is full",
+    beside: Gauge::HostNetOut,
+    next: "send fewer bytes, or use a faster network; sar -n DEV 1 shows which interface (%ifutil)",
+}];
 
 /// Returns the finding about connections that are refused. A nearly full accept queue also counts.
 pub(super) fn refused(now: &RecentState, stands: bool) -> Option<Finding> {
@@ -272,18 +233,12 @@ pub(super) fn data(now: &RecentState, stands: bool) -> Option<Finding> {
         .or_else(|| failed(Gauge::SavedOk, "the last snapshot failed: the server may refuse writes", space))
 }
 
-/// Returns the finding about active defragmentation.
-pub(super) fn defrag(now: &RecentState, stands: bool) -> Option<Finding> {
-    of(&DEFRAG, now, stands)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
         diagnose::{
             fixture::{Second, first, found},
-            network_full::FULL,
             replicas::REPLICAS,
         },
         gauge::GaugeSource,
@@ -337,5 +292,24 @@ mod tests {
         {
             assert_eq!(first(2, |second| set(second, gauge, 0.0)).rule, rule);
         }
+    }
+
+    #[test]
+    fn an_interface_at_its_speed_is_a_warning_and_one_burst_is_not() {
+        let full = |is_full: fn(u32) -> bool, is_near: bool| {
+            let found = found(6, move |second| {
+                second.host.server.take_if(|_| !is_near);
+                second.host.gauges.set(Gauge::HostNetShare, Some(if is_full(second.n) { 0.96 } else { 0.3 }));
+                second.host.gauges.set(Gauge::HostNetOut, Some(118e6));
+            });
+            found
+                .into_iter()
+                .map(|found| (found.rule, found.is_ours, found.evidence[0].clone()))
+                .collect::<Vec<_>>()
+        };
+        let evidence = "this machine: network 96 %".to_owned();
+        assert_eq!(full(|_| true, true), [("network full", false, evidence.clone())]);
+        assert_eq!(full(|_| true, false), [("network full", true, evidence)]);
+        assert_eq!(full(|n| n == 4, true), []);
     }
 }
