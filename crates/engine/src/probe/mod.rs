@@ -23,7 +23,6 @@ mod message;
 mod ping;
 mod recall;
 mod report;
-mod sleep;
 mod thread;
 mod ticker;
 mod wake;

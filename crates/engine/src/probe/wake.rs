@@ -14,14 +14,13 @@ use crate::{
 
 use super::{
     ProbeMessage, Wake,
-    sleep::{Sleeper, sharpen_timers},
-    thread::{ProbeThread, StopFlag},
+    thread::{ProbeThread, StopFlag, sharpen_timers},
     ticker::Ticker,
 };
 
-/// The planned length of a sleep: 10 ms. Each sleep costs some 15 µs of CPU time, so the probe uses less than 0.2 % of
+/// The planned length of a sleep. Each sleep costs some 15 µs of CPU time, so the probe uses less than 0.2 % of
 /// a core.
-const SLEEP_NS: u64 = 10_000_000;
+const SLEEP: Duration = Duration::from_millis(10);
 
 /// A running wake probe. Dropping the probe ends its thread.
 #[derive(Debug)]
@@ -41,9 +40,9 @@ impl WakeProbe {
     }
 }
 
-/// The planned length of a sleep of [`wake_delays`]: 0.25 ms, so that measuring for a few hundred milliseconds is
+/// The planned length of a sleep of [`wake_delays`], so short that measuring for a few hundred milliseconds is
 /// enough for a p99.
-const SHORT_SLEEP_NS: u64 = 250_000;
+const SHORT_SLEEP: Duration = Duration::from_micros(250);
 
 /// Measures how late sleeps of a quarter of a millisecond end. The measurement takes `length`, on a separate
 /// thread.
@@ -54,14 +53,11 @@ pub fn wake_delays(length: Duration) -> io::Result<Latency> {
     let body = move || {
         sharpen_timers();
         let clock = Clock::start();
-        let (sleeper, mut late) = (Sleeper::new(&clock), Recorder::new());
+        let mut late = Recorder::new();
         let end_ns = clock.now_ns() + length.as_nanos() as u64;
         let mut now_ns = clock.now_ns();
         while now_ns < end_ns {
-            let deadline_ns = now_ns + SHORT_SLEEP_NS;
-            sleeper.sleep_until(deadline_ns);
-            now_ns = clock.now_ns();
-            late.record(now_ns.saturating_sub(deadline_ns));
+            now_ns = sleep(SHORT_SLEEP, now_ns, &clock, &mut late);
         }
         late.latency()
     };
@@ -72,15 +68,11 @@ pub fn wake_delays(length: Duration) -> io::Result<Latency> {
 
 fn watch(stop: &StopFlag, tick: Duration, clock: &Clock, reports: &Sender<ProbeMessage>) {
     sharpen_timers();
-    let sleeper = Sleeper::new(clock);
     let mut late = Recorder::new();
     let mut now_ns = clock.now_ns();
     let mut ticker = Ticker::new(tick, now_ns);
     while !stop.is_asked() {
-        let deadline_ns = now_ns + SLEEP_NS;
-        sleeper.sleep_until(deadline_ns);
-        now_ns = clock.now_ns();
-        late.record(now_ns.saturating_sub(deadline_ns));
+        now_ns = sleep(SLEEP, now_ns, clock, &mut late);
         if let Some(report) = ticker.close_if_over(now_ns, || drain(&mut late)) {
             if reports.send(ProbeMessage::Wake(report)).is_err() {
                 return;
@@ -91,6 +83,14 @@ fn watch(stop: &StopFlag, tick: Duration, clock: &Clock, reports: &Sender<ProbeM
     }
     // The receiver may be gone, which is no failure at the end.
     let _ = reports.send(ProbeMessage::Wake(ticker.close(now_ns, drain(&mut late))));
+}
+
+/// Sleeps for `length` from `now_ns` on, counts the delay of the end, and returns the time after the sleep.
+fn sleep(length: Duration, now_ns: u64, clock: &Clock, late: &mut Recorder) -> u64 {
+    std::thread::sleep(length);
+    let woke_ns = clock.now_ns();
+    late.record(woke_ns.saturating_sub(now_ns + length.as_nanos() as u64));
+    woke_ns
 }
 
 fn drain(late: &mut Recorder) -> Wake {
@@ -129,7 +129,8 @@ mod tests {
         assert!(sleeps > 0);
         // The sleeps and their delays fit into the length of all reports together.
         let length_ns = u128::from(last.end_ns - first.start_ns);
-        assert!(u128::from(sleeps * SLEEP_NS) + late_ns <= length_ns + u128::from(SLEEP_NS));
+        let sleep_ns = SLEEP.as_nanos();
+        assert!(u128::from(sleeps) * sleep_ns + late_ns <= length_ns + sleep_ns);
     }
 
     #[test]

@@ -24,8 +24,7 @@ use crate::{
     endpoint::Target,
     probe::{
         ProbeMessage, ProbeReport,
-        sleep::sharpen_timers,
-        thread::{ProbeThread, StopFlag},
+        thread::{ProbeThread, StopFlag, sharpen_timers},
         ticker::Ticker,
     },
     stats::Samples,
