@@ -12,13 +12,15 @@ use std::{
     collections::HashMap,
     fmt,
     future::Future,
+    iter::Sum,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
 use super::{Answer, Marker, ServerError};
@@ -76,26 +78,13 @@ impl fmt::Display for CleaningResult {
 #[derive(Debug, Default)]
 pub(super) struct CleaningState {
     stop: AtomicBool,
-    removed: AtomicU64,
-    looked_at: AtomicU64,
-    total: AtomicU64,
-}
-
-impl CleaningState {
-    /// Returns the number of keys removed so far.
-    pub(super) fn removed(&self) -> u64 {
-        self.removed.load(Ordering::Relaxed)
-    }
+    progress: Mutex<CleaningProgress>,
 }
 
 impl Cleaning {
     /// Returns the progress of the removal.
     pub fn progress(&self) -> CleaningProgress {
-        CleaningProgress {
-            removed: self.shared.removed.load(Ordering::Relaxed),
-            looked_at: self.shared.looked_at.load(Ordering::Relaxed),
-            total: self.shared.total.load(Ordering::Relaxed),
-        }
+        *self.shared.progress.lock()
     }
 
     /// Ends the removal after its current step.
@@ -120,7 +109,8 @@ pub(super) async fn clean(
     let began = Instant::now();
     markers.retain(Marker::has_keys);
     let complete = Removal { store, shared }.run(&markers).await?;
-    Ok(CleaningResult { removed: shared.removed(), took: began.elapsed(), complete })
+    let removed = shared.progress.lock().removed;
+    Ok(CleaningResult { removed, took: began.elapsed(), complete })
 }
 
 /// The commands that list, count and remove the keys of a server.
@@ -134,20 +124,31 @@ pub(super) trait Store: Sync {
     fn holds(&self, _key: &[u8]) -> bool {
         true
     }
-    /// Returns how many of the `keys` exist, and how many may be on another node.
-    fn count_existing(&self, keys: &[Vec<u8>])
-    -> impl Future<Output = Result<KeyCounts, ServerError>> + Send;
+    /// Returns how many of the `keys` exist. Keys that may be on another node are not counted as checked.
+    fn count_existing(
+        &self,
+        keys: &[Vec<u8>],
+    ) -> impl Future<Output = Result<CountResult, ServerError>> + Send;
     /// Removes the `keys`. Returns how many of these keys existed.
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 
-/// How many of the requested keys a server has.
+/// The result of a count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct KeyCounts {
-    /// The number of keys that exist.
-    pub(super) there: u64,
-    /// The number of keys that may be on another node of the cluster, because their slot is moving.
-    pub(super) elsewhere: u64,
+pub struct CountResult {
+    /// The number of checked keys.
+    pub looked_for: u64,
+    /// The number of checked keys that exist.
+    pub there: u64,
+}
+
+impl Sum for CountResult {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            looked_for: sum.looked_for + one.looked_for,
+            there: sum.there + one.there,
+        })
+    }
 }
 
 /// A removal of keys from a server.
@@ -165,11 +166,11 @@ impl<S: Store> Removal<'_, S> {
         let size = self.store.size().await?;
         match by_name(markers, size) {
             Some(names) => {
-                self.shared.total.store(names, Ordering::Relaxed);
+                self.shared.progress.lock().total = names;
                 self.names(markers).await
             }
             None => {
-                self.shared.total.store(size, Ordering::Relaxed);
+                self.shared.progress.lock().total = size;
                 self.scan(&markers.iter().map(|marker| (marker.run, marker)).collect()).await
             }
         }
@@ -217,13 +218,14 @@ impl<S: Store> Removal<'_, S> {
     }
 
     async fn remove(&self, keys: &[Vec<u8>]) -> Result<(), ServerError> {
-        self.shared.removed.fetch_add(self.store.remove(keys).await?, Ordering::Relaxed);
+        let removed = self.store.remove(keys).await?;
+        self.shared.progress.lock().removed += removed;
         Ok(())
     }
 
     /// Pauses for as long as the last step took.
     async fn rest(&self, asked: Instant, looked_at: u64) {
-        self.shared.looked_at.fetch_add(looked_at, Ordering::Relaxed);
+        self.shared.progress.lock().looked_at += looked_at;
         sleep(asked.elapsed()).await;
     }
 
@@ -244,7 +246,10 @@ fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::HashSet, sync::Mutex};
+    use std::{
+        collections::HashSet,
+        sync::{Mutex, atomic::AtomicU64},
+    };
 
     use super::*;
     use crate::server::Owner;
@@ -282,8 +287,8 @@ mod tests {
             Ok((if last { 0 } else { step + 1 }.to_string(), found))
         }
 
-        async fn count_existing(&self, keys: &[Vec<u8>]) -> Result<KeyCounts, ServerError> {
-            Ok(KeyCounts { there: keys.len() as u64, elsewhere: 0 })
+        async fn count_existing(&self, keys: &[Vec<u8>]) -> Result<CountResult, ServerError> {
+            Ok(CountResult { looked_for: keys.len() as u64, there: keys.len() as u64 })
         }
 
         async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
@@ -309,7 +314,7 @@ mod tests {
         runtime.block_on(async {
             let (began, shared) = (Instant::now(), CleaningState::default());
             assert!(Removal { store, shared: &shared }.run(markers).await.unwrap());
-            let removed = shared.removed.load(Ordering::Relaxed);
+            let removed = shared.progress.lock().removed;
             (removed, store.commands.load(Ordering::Relaxed), began.elapsed())
         })
     }

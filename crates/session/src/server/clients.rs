@@ -1,46 +1,66 @@
 //! Sends CLIENT LIST to a server and counts its connected clients.
 
 use super::link::CLIENT_NAME;
+use crate::units::count_with_noun;
 
 /// The name of the load's connections, from CLIENT SETNAME.
 const LOAD_NAME: &str = "redyno-load";
 
-/// The connected clients by kind. Redyno's own connections are not counted in `others`.
+/// The other connected clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Connected {
-    /// The number of clients of other programs, without replicas and clients in MONITOR.
-    pub(super) others: u64,
-    /// The number of replicas.
-    pub(super) replicas: u64,
-    /// The number of clients in MONITOR.
-    pub(super) monitors: u64,
-    /// The number of load connections of all sessions of redyno, including this session.
-    pub(super) load: u64,
-    /// The number of control connections of all sessions of redyno, including this session.
-    pub(super) control: u64,
+pub struct OtherClients {
+    /// The number of clients of other programs; replicas and clients that use MONITOR are not counted.
+    pub clients: u64,
+    /// The number of connected replicas.
+    pub replicas: u64,
+    /// The number of load connections of all sessions of redyno, by their client names. `None` if CLIENT LIST
+    /// is not permitted. Then `clients` counts all connections except the survey's own, and `replicas` is
+    /// from INFO.
+    pub load: Option<u64>,
+    /// The number of other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
+    pub sessions: Option<u64>,
 }
 
-/// Counts the lines of CLIENT LIST: `id=5 addr=… name=redyno-load … flags=N …`, fields in any order.
-pub(super) fn count(list: &str) -> Connected {
-    let mut connected = Connected::default();
+impl OtherClients {
+    /// Returns the words `gets load from another session of redyno over 50 connections`.
+    pub(super) fn loads(&self) -> Option<String> {
+        let load = self.load.filter(|n| *n > 0 && self.sessions > Some(0))?;
+        Some(format!("gets load from another session of redyno over {}", count_with_noun(load, "connection")))
+    }
+
+    /// Adds the clients of another server.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self {
+            clients: self.clients + other.clients,
+            replicas: self.replicas + other.replicas,
+            load: self.load.zip(other.load).map(|(one, other)| one + other),
+            sessions: self.sessions.zip(other.sessions).map(|(one, other)| one.max(other)),
+        }
+    }
+}
+
+/// Counts the lines of CLIENT LIST: `id=5 addr=… name=redyno-load … flags=N …`, fields in any order. One of the control
+/// connections belongs to this session.
+pub(super) fn count(list: &str) -> OtherClients {
+    let (mut clients, mut replicas, mut load, mut control) = (0, 0, 0, 0_u64);
     for line in list.lines() {
         let field = |name: &str| line.split(' ').find_map(|f| f.strip_prefix(name)?.strip_prefix('='));
         let Some(flags) = field("flags") else { continue };
         let name = field("name").unwrap_or_default();
         match name {
-            LOAD_NAME => connected.load += 1,
-            CLIENT_NAME => connected.control += 1,
+            LOAD_NAME => load += 1,
+            CLIENT_NAME => control += 1,
             // Clients that are about to be closed do not count (flag A: at once, c: after the reply).
             _ if name.starts_with("redyno-") || flags.contains(['A', 'c']) => {}
             // A monitor has the flags O and S.
-            _ if flags.contains('O') => connected.monitors += 1,
-            _ if flags.contains('S') => connected.replicas += 1,
+            _ if flags.contains('O') => {}
+            _ if flags.contains('S') => replicas += 1,
             // On a replica, flag M marks the connection to its master.
             _ if flags.contains('M') => {}
-            _ => connected.others += 1,
+            _ => clients += 1,
         }
     }
-    connected
+    OtherClients { clients, replicas, load: Some(load), sessions: Some(control.saturating_sub(1)) }
 }
 
 #[cfg(test)]
@@ -65,7 +85,7 @@ mod tests {
             id=10 name= flags=A\n\
             id=11 name= flags=M\n\
             \n";
-        let expected = Connected { others: 2, replicas: 1, monitors: 1, load: 1, control: 1 };
+        let expected = OtherClients { clients: 2, replicas: 1, load: Some(1), sessions: Some(0) };
         assert_eq!(count(list), expected);
     }
 }

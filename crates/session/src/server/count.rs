@@ -1,34 +1,14 @@
 //! Counts how many of a load's keys exist on the server. If there are many keys, redyno checks only an evenly
 //! distributed sample.
 
-use std::iter::Sum;
-
 use super::{
     ServerError,
-    clean::{CHUNK, Store},
+    clean::{CHUNK, CountResult, Store},
 };
 use crate::workload::{KeyNames, KeySpan, NameSet};
 
 /// The largest number of keys to check. Checking 100 000 keys takes about 0.1 s of the server's time.
 const MOST: u64 = 100_000;
-
-/// The result of a count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CountResult {
-    /// The number of checked keys.
-    pub looked_for: u64,
-    /// The number of checked keys that exist.
-    pub there: u64,
-}
-
-impl Sum for CountResult {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), |sum, one| Self {
-            looked_for: sum.looked_for + one.looked_for,
-            there: sum.there + one.there,
-        })
-    }
-}
 
 /// Counts how many keys of `span` exist. If `span` has more than [`MOST`] keys, only an evenly distributed sample is
 /// checked. On a cluster node, keys of other nodes and keys that are being moved are left out.
@@ -44,9 +24,7 @@ pub(super) async fn count(
         if chunk.is_empty() {
             return Ok(counted);
         }
-        let found = store.count_existing(&chunk).await?;
-        counted.there += found.there;
-        counted.looked_for += (chunk.len() as u64).saturating_sub(found.elsewhere);
+        counted = [counted, store.count_existing(&chunk).await?].into_iter().sum();
     }
 }
 

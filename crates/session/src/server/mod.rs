@@ -59,11 +59,11 @@ mod tuned;
 mod watch;
 
 pub use answer::Answer;
-pub use clean::{Cleaning, CleaningProgress, CleaningResult};
+pub use clean::{Cleaning, CleaningProgress, CleaningResult, CountResult};
 pub use client_list::{ClientGroup, ClientRow, ConnectedClients};
+pub use clients::OtherClients;
 pub use config::ConfigChange;
 pub use control::Control;
-pub use count::CountResult;
 pub use error::ServerError;
 pub use info::{GaugeCounters, Info};
 pub use keys::{
@@ -81,6 +81,6 @@ pub use place::{ClusterMember, Slots};
 pub use question::{Obstacle, Writes};
 pub(crate) use set_up::SetUp;
 pub use status::{CommandStat, ControlMessage, LatencyEvent, ReplicaProgress, SlotUse, Status};
-pub use survey::{Foreign, OtherClients, Survey, leftover_lines};
+pub use survey::{Foreign, Survey, leftover_lines};
 pub use tune::{Restored, TuneResult};
 pub use tuned::{TunedParameter, plain as config_word};

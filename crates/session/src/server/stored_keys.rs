@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio::task::JoinSet;
 
 use super::{
-    ServerError,
-    clean::{KeyCounts, SCAN_COUNT, Store},
+    CountResult, ServerError,
+    clean::{SCAN_COUNT, Store},
     link::RedisSender,
     place::Slots,
 };
@@ -27,9 +27,10 @@ impl<'a> StoredKeys<'a> {
 
     /// Sends a command with `keys`. On a node of a cluster, one command is sent for each slot, and keys of other nodes
     /// are left out.
-    async fn each(&self, command: &'static str, keys: &[Vec<u8>]) -> Result<KeyCounts, ServerError> {
+    async fn each(&self, command: &'static str, keys: &[Vec<u8>]) -> Result<CountResult, ServerError> {
         let Some(slots) = &self.slots else {
-            return Ok(KeyCounts { there: self.wire.of_keys(command, keys).await?, elsewhere: 0 });
+            let there = self.wire.of_keys(command, keys).await?;
+            return Ok(CountResult { looked_for: keys.len() as u64, there });
         };
         let mut by_slot: BTreeMap<u16, Vec<Vec<u8>>> = BTreeMap::new();
         for key in keys.iter().filter(|key| self.holds(key)) {
@@ -40,13 +41,7 @@ impl<'a> StoredKeys<'a> {
             let (wire, slots) = (self.wire.clone(), Arc::clone(slots));
             commands.spawn(async move { of_slot(&wire, &slots, command, (slot, &keys)).await });
         }
-        let mut sum = KeyCounts::default();
-        for found in commands.join_all().await {
-            let found = found?;
-            sum.there += found.there;
-            sum.elsewhere += found.elsewhere;
-        }
-        Ok(sum)
+        commands.join_all().await.into_iter().sum()
     }
 }
 
@@ -56,21 +51,21 @@ async fn of_slot(
     slots: &Slots,
     command: &'static str,
     (slot, keys): (u16, &[Vec<u8>]),
-) -> Result<KeyCounts, ServerError> {
+) -> Result<CountResult, ServerError> {
     let is_arriving = keys.first().is_some_and(|key| slots.is_arriving(key));
     if !is_arriving && !slots.is_leaving(slot) {
         match wire.of_keys(command, keys).await {
             Err(error) if is_moved(&error) => {}
-            there => return Ok(KeyCounts { there: there?, elsewhere: 0 }),
+            there => return Ok(CountResult { looked_for: keys.len() as u64, there: there? }),
         }
     }
     let wire = if is_arriving { wire.asking() } else { wire.clone() };
-    let mut found = KeyCounts::default();
+    let mut found = CountResult { looked_for: keys.len() as u64, there: 0 };
     for key in keys {
         match wire.of_keys(command, std::slice::from_ref(key)).await {
-            Err(error) if is_moved(&error) => found.elsewhere += 1,
+            Err(error) if is_moved(&error) => found.looked_for -= 1,
             // A key that was not found may still be on the other node.
-            Ok(0) if is_arriving => found.elsewhere += 1,
+            Ok(0) if is_arriving => found.looked_for -= 1,
             there => found.there += there?,
         }
     }
@@ -87,7 +82,7 @@ impl Store for StoredKeys<'_> {
         self.slots.as_ref().is_none_or(|slots| slots.has(key) || slots.is_arriving(key))
     }
 
-    async fn count_existing(&self, keys: &[Vec<u8>]) -> Result<KeyCounts, ServerError> {
+    async fn count_existing(&self, keys: &[Vec<u8>]) -> Result<CountResult, ServerError> {
         self.each("EXISTS", keys).await
     }
 

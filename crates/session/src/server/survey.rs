@@ -4,7 +4,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
-    Info, Marker, ServerError, clients, config,
+    Info, Marker, ServerError,
+    clients::{self, OtherClients},
+    config,
     link::Datum,
     link::RedisSender,
     marker::{clean_command, merged_by_run},
@@ -27,7 +29,7 @@ const SCAN_COUNT: u32 = 500;
 const LOOK_THROUGH_STEPS: u32 = 40;
 
 /// What redyno knows about a server before it writes there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     /// The address of the server.
     pub address: Address,
@@ -68,24 +70,7 @@ pub struct Survey {
 impl Survey {
     /// Returns the survey of a server that reports nothing about its data and clients.
     pub(super) fn unknown(address: Address) -> Self {
-        Self {
-            address,
-            primaries: 1,
-            in_cluster: false,
-            db: 0,
-            keys: 0,
-            total_keys: 0,
-            foreign: Foreign::Exactly(0),
-            neighbours: OtherClients { clients: 0, replicas: 0, load: None, sessions: None },
-            read_only: false,
-            loading: false,
-            used_memory: None,
-            max_clients: None,
-            maxmemory: None,
-            missing: Vec::new(),
-            notifications: String::new(),
-            runs: Vec::new(),
-        }
+        Self { address, primaries: 1, ..Self::default() }
     }
 }
 
@@ -97,6 +82,12 @@ pub enum Foreign {
     /// At most this number of keys, because the number includes redyno's own keys. The database is too large
     /// to check each key.
     AtMost(u64),
+}
+
+impl Default for Foreign {
+    fn default() -> Self {
+        Self::Exactly(0)
+    }
 }
 
 impl Foreign {
@@ -115,21 +106,6 @@ impl Foreign {
             _ => Self::AtMost(sum),
         }
     }
-}
-
-/// The other connected clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OtherClients {
-    /// The number of clients of other programs; replicas and clients that use MONITOR are not counted.
-    pub clients: u64,
-    /// The number of connected replicas.
-    pub replicas: u64,
-    /// The number of load connections of all sessions of redyno, by their client names. `None` if CLIENT LIST
-    /// is not permitted. Then `clients` counts all connections except the survey's own, and `replicas` is
-    /// from INFO.
-    pub load: Option<u64>,
-    /// The number of other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
-    pub sessions: Option<u64>,
 }
 
 impl Survey {
@@ -156,24 +132,6 @@ impl Survey {
         self.notifications.retain(|letter| other.notifications.contains(letter));
         self.runs = merged_by_run(self.runs.into_iter().chain(other.runs));
         self
-    }
-}
-
-impl OtherClients {
-    /// Returns the words `gets load from another session of redyno over 50 connections`.
-    pub(super) fn loads(&self) -> Option<String> {
-        let load = self.load.filter(|n| *n > 0 && self.sessions > Some(0))?;
-        Some(format!("gets load from another session of redyno over {}", count_with_noun(load, "connection")))
-    }
-
-    /// Adds the clients of another server.
-    fn with(self, other: Self) -> Self {
-        Self {
-            clients: self.clients + other.clients,
-            replicas: self.replicas + other.replicas,
-            load: self.load.zip(other.load).map(|(one, other)| one + other),
-            sessions: self.sessions.zip(other.sessions).map(|(one, other)| one.max(other)),
-        }
     }
 }
 
@@ -299,8 +257,8 @@ pub(super) async fn leftovers(wire: &RedisSender, target: &Target) -> Result<Vec
     }
     if let Some(list) = ServerError::optional(wire.client_list().await)? {
         let connected = clients::count(&list);
-        let at_work =
-            |marker: &Marker| connected.load > 0 || (marker.has_changed_server() && connected.control > 1);
+        let is_other = connected.sessions > Some(0);
+        let at_work = |marker: &Marker| connected.load > Some(0) || (marker.has_changed_server() && is_other);
         markers.retain(|marker| !at_work(marker));
     }
     Ok(markers)
@@ -351,23 +309,17 @@ async fn foreign_keys(wire: &RedisSender, keys: u64, own: &RedynoKeys<'_>) -> Re
 
 async fn neighbours(wire: &RedisSender, info: &Info<'_>) -> Result<OtherClients, ServerError> {
     let list = ServerError::optional(wire.client_list().await)?;
-    let Some(connected) = list.map(|list| clients::count(&list)) else {
-        // CLIENT LIST is not permitted or unknown; INFO counts all connections, including this session's.
-        let (side, address) = &wire.sent.side;
-        let open = info.number::<u64>("connected_clients").unwrap_or_default();
-        return Ok(OtherClients {
-            clients: open.saturating_sub(side.open(address)),
-            replicas: info.number("connected_slaves").unwrap_or(0),
-            load: None,
-            sessions: None,
-        });
-    };
-    Ok(OtherClients {
-        clients: connected.others,
-        replicas: connected.replicas,
-        load: Some(connected.load),
-        sessions: Some(connected.control.saturating_sub(1)),
-    })
+    Ok(list.map_or_else(
+        || {
+            // CLIENT LIST is not permitted or unknown; INFO counts all connections, including this session's.
+            let (side, address) = &wire.sent.side;
+            let open = info.number::<u64>("connected_clients").unwrap_or_default();
+            let replicas = info.number("connected_slaves").unwrap_or(0);
+            let clients = open.saturating_sub(side.open(address));
+            OtherClients { clients, replicas, ..OtherClients::default() }
+        },
+        |list| clients::count(&list),
+    ))
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
 //! Counts and removes keys by their names, because memcached has no SCAN.
 
 use super::MemcachedSender;
-use crate::server::{
-    ServerError,
-    clean::{KeyCounts, Store},
-};
+use crate::server::{CountResult, ServerError, clean::Store};
 
 /// The items of a memcached server.
 pub(in crate::server) struct Items<'a>(pub(in crate::server) &'a MemcachedSender);
@@ -30,8 +27,9 @@ impl Store for Items<'_> {
     }
 
     /// Counts the existing keys with `mg`. Without flags, the replies to `mg` contain no values.
-    async fn count_existing(&self, keys: &[Vec<u8>]) -> Result<KeyCounts, ServerError> {
-        Ok(KeyCounts { there: self.of_keys("mg", keys, b"HD").await?, elsewhere: 0 })
+    async fn count_existing(&self, keys: &[Vec<u8>]) -> Result<CountResult, ServerError> {
+        let there = self.of_keys("mg", keys, b"HD").await?;
+        Ok(CountResult { looked_for: keys.len() as u64, there })
     }
 
     async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {

@@ -29,23 +29,15 @@ pub(in crate::server) async fn survey(
             .saturating_sub(target.side_calls.open(&target.address)),
     };
     Ok(Survey {
-        address: target.address.clone(),
-        primaries: 1,
-        in_cluster: false,
-        db: 0,
         keys,
         total_keys: keys,
         // The owners of the keys are unknown, because memcached cannot list its keys.
         foreign: Foreign::Exactly(keys),
-        neighbours: OtherClients { clients: others, replicas: 0, load: None, sessions: None },
-        read_only: false,
-        loading: false,
+        neighbours: OtherClients { clients: others, ..OtherClients::default() },
         max_clients: stats.number("max_connections"),
         used_memory: stats.number("bytes"),
         maxmemory: stats.number("limit_maxbytes"),
-        missing: Vec::new(),
-        notifications: String::new(),
-        runs: Vec::new(),
+        ..Survey::unknown(target.address.clone())
     })
 }
 
