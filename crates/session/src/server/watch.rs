@@ -303,6 +303,7 @@ impl ControlState {
             tokio::select! {
                 () = sleep_until(until) => return,
                 Some(order) = self.orders.recv() => {
+                    self.ledger = order.ledger.clone().or(self.ledger.take());
                     order.carry_out(Err(ServerError::Unreachable(cause.to_owned()))).await;
                 }
             }

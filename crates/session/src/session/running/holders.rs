@@ -24,8 +24,6 @@ use crate::{
     workload::KeySpan,
 };
 
-/// The pause before a marker that could not be written is written again.
-const AGAIN: Duration = Duration::from_secs(1);
 /// The longest wait for a new topology.
 const RENEWAL: Duration = Duration::from_secs(2);
 /// The interval between two checks for the new topology.
@@ -42,15 +40,6 @@ pub struct Holder {
     pub control: Arc<Control>,
     /// The changes that must be undone on the server.
     pub ledger: Ledger,
-    marking: Marking,
-}
-
-/// The state of the marker key of a server that became a holder after the start of the load.
-#[derive(Debug)]
-enum Marking {
-    Done,
-    Sent(Answer<()>),
-    Failed(Instant),
 }
 
 /// The servers that store the keys of a load.
@@ -95,7 +84,7 @@ impl Holders {
     /// Returns the server at `target`, node `number`, as the only holder.
     pub fn alone(number: u16, target: &Target, control: Arc<Control>, ledger: Ledger) -> Self {
         let mut holders = Self::none(target, ledger.clone(), Numbering { first: number, step: 1 });
-        holders.all.push(Holder { number, target: target.clone(), control, ledger, marking: Marking::Done });
+        holders.all.push(Holder { number, target: target.clone(), control, ledger });
         holders
     }
 
@@ -114,7 +103,7 @@ impl Holders {
     ) -> Result<Self, String> {
         let none = Self::none(target, ledger, numbering);
         let mut holders = Self { cluster: Some(cluster), controls, every, ..none };
-        holders.follow()?;
+        holders.poll()?;
         Ok(holders)
     }
 
@@ -234,27 +223,6 @@ impl Holders {
     /// # Errors
     /// Fails if a control plane cannot be started. The error is a message.
     pub fn poll(&mut self) -> Result<(), String> {
-        self.follow()?;
-        for Holder { control, ledger, marking, .. } in &mut self.all {
-            let answered = match marking {
-                Marking::Done => continue,
-                Marking::Sent(answer) => answer.wait(Duration::ZERO),
-                Marking::Failed(at) if at.elapsed() < AGAIN => continue,
-                Marking::Failed(_) => {
-                    *marking = Marking::Sent(control.mark(ledger));
-                    continue;
-                }
-            };
-            match answered {
-                None => {}
-                Some(Ok(())) => *marking = Marking::Done,
-                Some(Err(_)) => *marking = Marking::Failed(Instant::now()),
-            }
-        }
-        Ok(())
-    }
-
-    fn follow(&mut self) -> Result<(), String> {
         let Some(cluster) = &self.cluster else { return Ok(()) };
         let topology = Arc::clone(&cluster.topology());
         if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &topology)) {
@@ -316,9 +284,11 @@ impl Holders {
         if let Some((span, kept)) = &self.noted {
             ledger.add_keys(span.clone(), *kept);
         }
-        let has_changes = self.noted.is_some() || !self.made.is_empty();
-        let marking = if has_changes { Marking::Sent(control.mark(&ledger)) } else { Marking::Done };
-        self.all.push(Holder { number, target, control, ledger, marking });
+        if self.noted.is_some() || !self.made.is_empty() {
+            // If the marker cannot be written now, each poll tries again.
+            drop(control.mark(&ledger));
+        }
+        self.all.push(Holder { number, target, control, ledger });
         Ok(())
     }
 
@@ -335,7 +305,7 @@ impl Holders {
                 std::thread::sleep(LOOK_EVERY);
             }
         }
-        self.follow()
+        self.poll()
     }
 
     /// Returns the number of slots with an owner; 0 without a cluster.
