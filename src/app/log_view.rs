@@ -28,8 +28,7 @@ impl Model {
     /// up to the moment of freezing, even lines after the cursor.
     pub fn log_lines(&self) -> Vec<LogLine<'_>> {
         let mut lines = self.events_and_errors();
-        let until_s = self.track().shown_until_s();
-        let marks = self.track().timeline.marks().filter(|mark| mark.t_s <= until_s);
+        let marks = self.track().shown().marks();
         lines.extend(marks.map(|mark| LogLine::new(mark.t_s, LogKind::Mark, "mark", mark.text.as_str())));
         lines.extend(self.segment_lines());
         lines.extend(self.finding_lines());
@@ -41,12 +40,11 @@ impl Model {
     }
 
     fn events_and_errors(&self) -> Vec<LogLine<'_>> {
-        let errors = self.track().errors();
-        let until_s = self.track().shown_until_s();
-        let words = self.track().timeline.words();
-        let mut unseen = errors.by_count();
+        let timeline = self.track().shown();
+        let words = timeline.words();
+        let mut unseen = timeline.errors.by_count();
         let mut lines = Vec::new();
-        for line in folded(self.track().timeline.events().filter(|event| event.t_s <= until_s)) {
+        for line in folded(timeline.events()) {
             let event = line.last.event;
             let known = match &event.what {
                 EventKind::FirstError { error, .. } => {

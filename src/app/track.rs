@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::View;
 use crate::session::{
     Record, Timeline,
-    timeline::{ErrorLog, Excerpt, Reading, Segments},
+    timeline::{Excerpt, Reading, Segments},
 };
 
 /// One node of a session over time.
@@ -20,7 +20,7 @@ use crate::session::{
 pub struct Track {
     /// The timeline of the node so far.
     pub timeline: Timeline,
-    /// The latest values at the moment when the view was frozen; `None` in a live view.
+    /// A copy of the timeline at the moment when the view was frozen; `None` in a live view.
     frozen: Option<Box<Timeline>>,
     has_answered: bool,
 }
@@ -55,7 +55,7 @@ impl Track {
 
     /// Keeps the present state for a frozen view, which shows nothing later.
     pub(super) fn freeze(&mut self) {
-        self.frozen = Some(Box::new(self.timeline.freeze()));
+        self.frozen = Some(Box::new(self.timeline.clone()));
     }
 
     /// Drops the state that was kept for a frozen view.
@@ -65,15 +65,14 @@ impl Track {
 
     /// Returns all measured values at the moment that `view` shows.
     pub fn reading(&self, view: View) -> Reading<'_> {
-        match (view, &self.frozen) {
-            (View::Live, _) => self.timeline.latest(),
-            (View::Frozen { cursor_s, .. }, Some(held)) => self.timeline.frozen_at(held, cursor_s),
-            (View::Frozen { cursor_s, .. }, None) => self.timeline.at(cursor_s),
+        match view {
+            View::Live => self.timeline.latest(),
+            View::Frozen { cursor_s, .. } => self.shown().at(cursor_s),
         }
     }
 
-    /// Returns the timeline with the latest values that can be shown.
-    fn shown(&self) -> &Timeline {
+    /// Returns the timeline up to the latest moment, or in a frozen view up to the moment of freezing.
+    pub(super) fn shown(&self) -> &Timeline {
         self.frozen.as_deref().unwrap_or(&self.timeline)
     }
 
@@ -91,11 +90,6 @@ impl Track {
     /// Returns the segments up to the latest moment, or in a frozen view up to the moment of freezing.
     pub fn segments(&self) -> &Segments {
         &self.shown().segments
-    }
-
-    /// Returns the errors up to the latest moment, or in a frozen view up to the moment of freezing.
-    pub(super) fn errors(&self) -> &ErrorLog {
-        &self.shown().errors
     }
 }
 

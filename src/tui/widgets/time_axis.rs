@@ -205,9 +205,8 @@ impl ChartContext<'_> {
     /// Returns the events in the period shown, with their columns.
     pub(super) fn occurred(&self) -> Vec<(u16, Occurrence)> {
         let axis = self.axis;
-        let known_s = self.reading.known_s();
         let mut occurred = Vec::new();
-        for episode in episodes(self.window.events().filter(|event| event.t_s <= known_s)) {
+        for episode in episodes(self.window.events()) {
             // An event that began before the axis and still lasts is shown from the left end of the axis on.
             let begins_s = if episode.until_s > axis.from_s() {
                 episode.from_s.max(axis.from_s())
@@ -218,7 +217,7 @@ impl ChartContext<'_> {
             let occurrence = |column| (column, Occurrence::episode(&episode).worded(words));
             occurred.extend(self.column(begins_s).map(occurrence));
         }
-        for mark in self.window.marks().filter(|mark| mark.t_s <= known_s) {
+        for mark in self.window.marks() {
             occurred.extend(self.column(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
         }
         occurred.extend(Occurrence::segments(self.reading, &axis));
@@ -259,16 +258,13 @@ impl ChartContext<'_> {
 
     /// Returns the cause of a long latency among the events of a node, if known.
     fn cause(&self, measure: Measure, delay: Delay, node: &Timeline) -> Option<Cause> {
-        let known_s = self.reading.known_s();
         let from_s = (delay.t_s - BESIDE_S).floor();
         let beside = node.window(from_s, from_s + 2.0 * BESIDE_S, 8 * BESIDE_S as usize);
         let columns = (0..8 * BESIDE_S as usize).filter_map(|column| beside.worst(measure, column));
-        let mut longer_s: Vec<_> = columns
-            .filter(|worst| worst.ns > delay.ns && worst.t_s <= known_s)
-            .map(|worst| worst.t_s)
-            .collect();
+        let mut longer_s: Vec<_> =
+            columns.filter(|worst| worst.ns > delay.ns).map(|worst| worst.t_s).collect();
         longer_s.dedup();
-        Cause::beside(delay, node.events().filter(|event| event.t_s <= known_s), &longer_s)
+        Cause::beside(delay, node.events(), &longer_s)
     }
 
     /// Draws vertical lines through blank cells of `plot`: one for the beginning of each segment, and one for each

@@ -287,13 +287,10 @@ mod tests {
     fn a_reading_has_the_usual_level_of_a_gauge_and_a_frozen_screen_keeps_it() {
         let mut timeline = Timeline::default();
         (0..20).flat_map(|s| second(s, 400, 10.0, 0)).for_each(|record| timeline.push(&record));
-        let held = timeline.freeze();
+        let held = timeline.clone();
         second(20, 400, 40.0, 0).iter().for_each(|record| timeline.push(record));
         assert_eq!(timeline.latest().ratio_to_usual(&WatchedFigure::Gauge(Gauge::NewConnections)), Some(4.0));
-        assert_eq!(
-            timeline.frozen_at(&held, 30.0).ratio_to_usual(&WatchedFigure::Gauge(Gauge::NewConnections)),
-            Some(1.0)
-        );
+        assert_eq!(held.at(30.0).ratio_to_usual(&WatchedFigure::Gauge(Gauge::NewConnections)), Some(1.0));
         assert_eq!(timeline.at(5.0).ratio_to_usual(&WatchedFigure::Gauge(Gauge::NewConnections)), None);
         assert_eq!(timeline.latest().ratio_to_usual(&WatchedFigure::Gauge(Gauge::Uptime)), None);
     }

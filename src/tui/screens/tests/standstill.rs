@@ -124,16 +124,16 @@ fn a_kept_state_does_not_change_in_any_digit_while_the_session_continues() {
     let mut timeline = Timeline::default();
     records.iter().for_each(|record: &Record| timeline.push(record));
     (0..90).for_each(|_| push_more(&mut timeline, &mut made));
-    let (held, latest) = (timeline.freeze(), figures(&timeline.latest()));
-    assert_eq!(figures(&timeline.frozen_at(&held, f64::INFINITY)), latest);
+    let (held, latest) = (timeline.clone(), figures(&timeline.latest()));
+    assert_eq!(figures(&held.at(f64::INFINITY)), latest);
     (0..50).for_each(|_| push_more(&mut timeline, &mut made));
     timeline.push(&made.turn(Knobs { clients: 7, ..knobs }));
     push_more(&mut timeline, &mut made);
-    assert_eq!(figures(&timeline.frozen_at(&held, held.now_s)), latest);
+    assert_eq!(figures(&held.at(held.now_s)), latest);
     assert_ne!(figures(&timeline.latest()), latest);
     // At an earlier moment of the segment, the reading still has the sums of the whole segment up to the moment of
     // freezing.
-    let earlier = timeline.frozen_at(&held, 5.0);
+    let earlier = held.at(5.0);
     assert_eq!(earlier.segment().map(|s| s.total.ops), held.segments.current().map(|s| s.total.ops));
     assert_eq!((earlier.now_s(), earlier.known_s()), (5.0, held.now_s));
 }

@@ -158,18 +158,6 @@ impl<T: Default + Merge> History<T> {
         })
     }
 
-    /// Returns a copy of the time slots from `from_s` on.
-    pub fn since(&self, from_s: f64) -> Self
-    where
-        T: Clone,
-    {
-        let levels = self.levels.iter().enumerate();
-        let levels = levels
-            .map(|(level, slots)| slots.range(self.first(level, from_s)..).cloned().collect())
-            .collect();
-        Self { levels, ..*self }
-    }
-
     /// Returns the place of the first slot of a level that ends after `from_s`.
     fn first(&self, level: usize, from_s: f64) -> usize {
         let step_s = self.step_s * 2_f64.powi(level as i32);

@@ -39,12 +39,6 @@ impl Lane {
         }
     }
 
-    /// Returns a copy of the present windows, without history.
-    pub(super) fn freeze(&self) -> Self {
-        let (now, minute) = (self.now().clone().into(), self.minute().clone().into());
-        Self { now, minute, ..Self::new(0, f64::INFINITY) }
-    }
-
     /// Returns the latencies of the current segment in the last second.
     pub fn now(&self) -> &Latency {
         self.now.get_or_init(|| Latency::merged(self.pieces.iter().map(|(_, latency)| latency)))

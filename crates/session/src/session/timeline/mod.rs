@@ -14,7 +14,6 @@
 //! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`latency`](Window::latency) (levels of the load's requests), [`heat`](Window::heat) (number of requests by latency), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server), [`pings`](Window::pings) |
 //! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table at that moment |
 //! | [`Timeline::refine`]`(stretch, target)` | from then on, windows and readings are as fine as the [`Excerpt`] of the recording that was read again |
-//! | [`Timeline::freeze`]`()`, [`Timeline::frozen_at`]`(held, t_s)` | the same for a frozen moment, while the session continues |
 //! | [`Timeline::worst`]`(measure)`, [`Window::worst`]`(measure, column)` | the longest latency of the session or of a column, and its time |
 //! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | events, notes and segments for the time axis |
 //!

@@ -3,8 +3,8 @@
 use std::{borrow::Cow, cell::OnceCell};
 
 use super::{
-    CommandCell, ErrorLog, IntrinsicRun, Lane, Measure, PingCell, PingWindow, SegmentTotal, Segments,
-    ServerCell, Timeline, Window, history::Merge,
+    CommandCell, ErrorLog, IntrinsicRun, Measure, PingCell, PingWindow, SegmentTotal, Segments, ServerCell,
+    Timeline, Window, history::Merge,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -34,8 +34,6 @@ pub struct Reading<'a> {
     /// The timeline with the most detail in the last minute: the session's timeline, or the timeline of the part that
     /// was read again.
     pub(super) cells: &'a Timeline,
-    /// The exact values of the latest moment that can be shown: the timeline, or its copy for a frozen screen.
-    exact: &'a Timeline,
     t_s: f64,
     /// Whether `t_s` is the latest moment.
     is_latest: bool,
@@ -61,15 +59,7 @@ impl Timeline {
     /// Returns the values at the latest moment.
     pub fn latest(&self) -> Reading<'_> {
         let windows = Default::default();
-        Reading {
-            timeline: self,
-            cells: self,
-            exact: self,
-            t_s: self.now_s,
-            is_latest: true,
-            first: None,
-            windows,
-        }
+        Reading { timeline: self, cells: self, t_s: self.now_s, is_latest: true, first: None, windows }
     }
 
     /// Returns the values at `t_s`. If `t_s` is after the latest record, returns the [`latest`](Self::latest) values.
@@ -79,40 +69,6 @@ impl Timeline {
         }
         let cells = self.finest(t_s - MINUTE_S, t_s);
         Reading { cells, t_s, is_latest: false, ..self.latest() }
-    }
-
-    /// Returns a copy of the latest values for a frozen screen. Only the latest moment has exact values; the
-    /// history has approximate values. The copy has only the history of the last minute. It shares the memory
-    /// of all segments that have not changed.
-    pub fn freeze(&self) -> Self {
-        let from_s = self.now_s - MINUTE_S;
-        Self {
-            now_s: self.now_s,
-            load: self.load.since(from_s),
-            recent_ops: self.recent_ops.clone(),
-            lanes: self.lanes.each_ref().map(Lane::freeze),
-            ping_tcp: self.ping_tcp,
-            intrinsic_run: self.intrinsic_run.clone(),
-            server: self.server.since(from_s),
-            status: self.status.clone(),
-            host: self.host.clone(),
-            watches: self.watches.clone(),
-            segments: self.segments.clone(),
-            pings: self.pings.clone(),
-            ping_cells: self.ping_cells.since(from_s),
-            errors: self.errors.clone(),
-            ..Self::default()
-        }
-    }
-
-    /// Returns the values at `t_s` for a frozen screen. `held` is the copy that [`freeze`](Self::freeze) made
-    /// at the moment of freezing; later records are ignored. If `t_s` is later than `held`, returns the
-    /// values of `held`.
-    pub fn frozen_at<'a>(&'a self, held: &'a Self, t_s: f64) -> Reading<'a> {
-        if t_s < held.now_s {
-            return Reading { exact: held, is_latest: false, ..self.at(t_s) };
-        }
-        Reading { exact: held, t_s: held.now_s, ..self.latest() }
     }
 }
 
@@ -133,14 +89,14 @@ impl<'a> Reading<'a> {
         self.t_s
     }
 
-    /// Returns the latest moment that can be shown: the end of the timeline, or the moment of a frozen screen.
+    /// Returns the latest moment that can be shown.
     pub fn known_s(&self) -> f64 {
-        self.exact.now_s
+        self.timeline.now_s
     }
 
     /// Returns all listed segments, including segments that began after this moment.
     pub fn known_segments(&self) -> &'a Segments {
-        &self.exact.segments
+        &self.timeline.segments
     }
 
     /// Returns the first record of the session; `None` until this record has arrived.
@@ -160,7 +116,7 @@ impl<'a> Reading<'a> {
             if !values.is_latest {
                 return values.past(measure);
             }
-            let lane = values.exact.lane(measure);
+            let lane = values.timeline.lane(measure);
             Recent { now: Cow::Borrowed(lane.now()), minute: Cow::Borrowed(lane.minute()) }
         })
     }
@@ -198,18 +154,12 @@ impl<'a> Reading<'a> {
         self.pings_over(MINUTE_S)
     }
 
-    /// Returns the timeline whose time slots of the last minute stay unchanged while the screen is frozen.
-    fn recent_cells(&self) -> &'a Timeline {
-        if self.is_latest { self.exact } else { self.cells }
-    }
-
     fn pings_over(&self, length_s: f64) -> PingCell {
         // The counts are limited to the segment, like the latencies of the pings.
         let (_, began_s) = self.probed_segment();
         let mut all = PingCell::default();
-        let cells = self.recent_cells();
-        let window = Window::single(cells, (self.t_s - length_s).max(began_s), self.t_s);
-        window.placed(&cells.ping_cells).for_each(|(_, cell)| all.merge(*cell.value));
+        let window = Window::single(self.cells, (self.t_s - length_s).max(began_s), self.t_s);
+        window.placed(&self.cells.ping_cells).for_each(|(_, cell)| all.merge(*cell.value));
         all
     }
 
@@ -221,7 +171,7 @@ impl<'a> Reading<'a> {
 
     /// Returns the kernel's figures about the ping connection; `None` at every moment before the latest.
     pub fn ping_tcp(&self) -> Option<TcpRtt> {
-        self.exact.ping_tcp.filter(|_| self.is_latest)
+        self.timeline.ping_tcp.filter(|_| self.is_latest)
     }
 
     /// Returns the delays of the wake probe in the last second and the last 60 s.
@@ -231,12 +181,12 @@ impl<'a> Reading<'a> {
 
     /// Returns the good replies per second in the last second of the segment; `None` without measurements.
     pub fn ops_per_s(&self) -> Option<f64> {
-        if self.is_latest { self.exact.ops_per_s() } else { self.rate(NOW_S) }
+        if self.is_latest { self.timeline.ops_per_s() } else { self.rate(NOW_S) }
     }
 
     /// Returns the good replies per second in the last 60 s of the segment.
     pub fn ops_per_s_minute(&self) -> Option<f64> {
-        if self.is_latest { self.exact.ops_per_s_minute() } else { self.rate(MINUTE_S) }
+        if self.is_latest { self.timeline.ops_per_s_minute() } else { self.rate(MINUTE_S) }
     }
 
     pub(super) fn rate(&self, length_s: f64) -> Option<f64> {
@@ -256,7 +206,7 @@ impl<'a> Reading<'a> {
     /// Returns the last status of the server before the moment.
     pub fn status(&self) -> Option<&'a Moment<Status>> {
         if self.is_latest {
-            return self.exact.status.as_ref();
+            return self.timeline.status.as_ref();
         }
         self.last_cell(|cell| cell.last.as_deref())
     }
@@ -264,7 +214,7 @@ impl<'a> Reading<'a> {
     /// Returns the last sample of redyno's machine before the moment.
     pub fn host(&self) -> Option<&'a Moment<HostSample>> {
         if self.is_latest {
-            return self.exact.host.as_ref();
+            return self.timeline.host.as_ref();
         }
         self.last_cell(|cell| cell.host.as_deref())
     }
@@ -280,7 +230,7 @@ impl<'a> Reading<'a> {
     /// last 10 minutes, without the values during level shifts. The value of a gauge that counts events is a
     /// rate per second. Returns `None` in the first 10 s of a segment, and at every moment before the latest.
     pub fn standing(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
-        self.exact.watches.usual_level(figure).filter(|_| self.is_latest)
+        self.timeline.watches.usual_level(figure).filter(|_| self.is_latest)
     }
 
     /// Returns the ratio of a figure to its usual level. Returns `None` if the figure or the usual level is
@@ -301,7 +251,7 @@ impl<'a> Reading<'a> {
     /// session.
     pub fn commands_minute(&self) -> CommandCell {
         let mut all = CommandCell::default();
-        let cells = self.recent_cells().server.between((self.t_s - MINUTE_S).max(0.0), self.t_s);
+        let cells = self.cells.server.between((self.t_s - MINUTE_S).max(0.0), self.t_s);
         // A later poll also covers this moment, but was not known then.
         let known = cells.filter(|cell| cell.start_s < self.t_s - seconds(TICK_NS) / 2.0);
         known.for_each(|cell| all.merge(cell.value.commands.clone()));
@@ -338,21 +288,20 @@ impl<'a> Reading<'a> {
     /// Returns the ping windows that began up to this moment, newest first.
     pub fn ping_windows(&self) -> impl Iterator<Item = &'a PingWindow> + use<'a> {
         let t_s = if self.is_latest { f64::INFINITY } else { self.t_s };
-        self.exact.pings.newest_first().filter(move |window| window.start_s < t_s)
+        self.timeline.pings.newest_first().filter(move |window| window.start_s < t_s)
     }
 
     /// Returns the number of failed requests in the last second and in the last 60 s.
     pub fn errors_recent(&self) -> [u64; 2] {
-        let cells = self.recent_cells();
         [NOW_S, MINUTE_S].map(|length_s| {
-            let window = Window::single(cells, self.t_s - length_s, self.t_s);
-            window.placed(&cells.error_cells).map(|(_, cell)| cell.value.of_requests()).sum()
+            let window = Window::single(self.cells, self.t_s - length_s, self.t_s);
+            window.placed(&self.cells.error_cells).map(|(_, cell)| cell.value.of_requests()).sum()
         })
     }
 
     /// Returns the errors up to this moment, by kind.
     pub fn errors(&self) -> Cow<'a, ErrorLog> {
-        let all = &self.exact.errors;
+        let all = &self.timeline.errors;
         if self.is_latest {
             return Cow::Borrowed(all);
         }
@@ -378,7 +327,7 @@ impl<'a> Reading<'a> {
     /// Returns the last run of the intrinsic probe, if this run began before this moment.
     pub fn intrinsic_run(&self) -> Option<&'a IntrinsicRun> {
         let values = self.with(Measure::Intrinsic);
-        values.exact.intrinsic_run().filter(|run| values.is_latest || run.began_s <= values.t_s)
+        values.timeline.intrinsic_run().filter(|run| values.is_latest || run.began_s <= values.t_s)
     }
 
     /// Returns the start and the cause of an outage of the target at this moment, from the events; `None` if the target
