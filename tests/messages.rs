@@ -365,8 +365,7 @@ fn a_sweep_of_receivers_shows_the_delivery_and_a_limit_can_be_about_it() {
         ["-p", &port, "--headless", "--workload", "pubsub", "--sweep", "receivers 1,50 delivery p99<9s"];
     let out = run(&args).expect_code(0).out;
     let rows: Vec<Vec<_>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
-    let heading =
-        rows.iter().position(|row| row.starts_with(&["receivers", "ops/s", "delivery", "p99", "p50"]));
+    let heading = rows.iter().position(|row| row.starts_with(&["receivers", "ops/s", "dlv", "p99", "p50"]));
     let heading = heading.unwrap_or_else(|| panic!("{out}"));
     // The number, the rate with its unit, and the p99 with its unit.
     let steps: Vec<_> = rows[heading + 1..].iter().take(2).map(|row| (row[0], row[3] == "-")).collect();

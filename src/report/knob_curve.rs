@@ -12,7 +12,6 @@ use crate::{
         figures::{self, Row},
         timeline::Level,
     },
-    units,
 };
 
 /// The axis is logarithmic if the highest value is at least this many times the lowest value.
@@ -52,10 +51,10 @@ pub(super) fn charts(account: &NodeReport) -> Vec<Chart> {
         let line = dotted(&format!("{received} p99"), Ink("p90"), &curve, p99);
         latency.push(line);
     }
-    let of = if curve.points.iter().any(CurvePoint::is_open) { "Response time" } else { "Service time" };
     let throughput =
         chart("knob-throughput", &format!("Throughput over {name}"), Quantity::Rate, &curve, throughput);
-    let latency = chart("knob-latency", &format!("{of} over {name}"), Quantity::Latency, &curve, latency);
+    let title = format!("Percentiles of the {} time over {name}", curve.latency_name());
+    let latency = chart("knob-latency", &title, Quantity::Latency, &curve, latency);
     let recall = vec![dotted("recall", Ink("rate"), &curve, CurvePoint::recall)];
     let recall = chart("knob-recall", &format!("Recall over {name}"), Quantity::Cores, &curve, recall);
     let mut charts = vec![Chart { note: words(account, &curve), ..throughput }, latency, recall];
@@ -77,7 +76,6 @@ fn chart(id: &str, title: &str, y: Quantity, curve: &Curve, lines: Vec<ChartLine
 
 /// Returns the note below the chart: the results of experiments, the best value and the knee.
 fn words(account: &NodeReport, curve: &Curve) -> String {
-    let dimension = curve.dimension;
     let is_found = |what: &&EventKind| {
         matches!(what, EventKind::Found { .. } | EventKind::BestStep { .. } | EventKind::NothingFound { .. })
     };
@@ -85,21 +83,9 @@ fn words(account: &NodeReport, curve: &Curve) -> String {
     let mut found = found.map(|what| format!("{}: {what}.", what.name())).peekable();
     // An experiment leaves out the first moments of a setting, but a point of this curve has the whole segment.
     let is_found = found.peek().is_some();
-    let best = curve.best(None).filter(|_| !is_found).map(|point| {
-        format!(
-            "Most throughput: {} at {} {}.",
-            units::rate(point.ops_per_s()),
-            dimension.name(),
-            dimension.written(point.value)
-        )
-    });
-    let knee = curve.law().and_then(|law| law.knee).map(|knee| {
-        let at = dimension.written(knee.at.round() as u64);
-        format!("Knee, by the universal scalability law: {} {at}.", dimension.name())
-    });
-    let limited = curve.points.iter().filter(|point| point.our_limit().is_some()).count() as u64;
-    let limited = (limited > 0)
-        .then(|| format!("At {} redyno itself was the limit.", units::count_with_noun(limited, "value")));
-    let whole = is_found.then(|| "A point shows a whole segment.".to_owned());
-    found.chain([best, knee, limited, whole].into_iter().flatten()).collect::<Vec<_>>().join(" ")
+    let best = curve.best(None).filter(|_| !is_found);
+    let best = best.map(|point| format!("most throughput at {}", curve.described(point)));
+    let whole = is_found.then(|| "a point shows a whole segment".to_owned());
+    let texts = [best, curve.knee(), curve.limited(), whole].into_iter().flatten();
+    found.chain(texts.map(|text| text + ".")).collect::<Vec<_>>().join(" ")
 }

@@ -29,13 +29,12 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::Model,
-    experiment::{AfterPair, CurvePoint, Pairs},
-    session::timeline::Level,
+    experiment::{AfterPair, Curve, Pairs},
     tui::{
         Glyphs, Ink, Paint, Scene, from_column, row,
         widgets::{
-            figures::{NONE, figure},
-            knob_curve::{self, AnnotatedCurve, LEVELS},
+            figures::NONE,
+            knob_curve::{self, AnnotatedCurve},
             table::{ScreenTable, TableColumn, around},
         },
         wrapped,
@@ -59,7 +58,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     };
     let over = knob_curve::AnnotatedCurve::new(model, &curve);
     let points = if area.width >= ROOM_FOR_POINTS { POINTS } else { 0 };
-    let points = points + points.min(FIGURE) * (columns(&over) - 2 - LEVELS.len()) as u16;
+    let points = points + points.min(FIGURE) * (curve.headings().len() - 2 - Curve::LEVELS.len()) as u16;
     let left = Rect { width: area.width - points, ..area };
     points_list(paint, Rect { x: left.right(), width: points, ..area }, &over);
     let words = curve_words(&over, paint.glyphs());
@@ -99,11 +98,6 @@ const FIGURE: u16 = 8;
 /// The width of the line at the left, a blank and the mark.
 const MARK: u16 = 3;
 
-/// Returns the number of columns of the table of points.
-fn columns(over: &AnnotatedCurve) -> usize {
-    2 + LEVELS.len() + usize::from(over.has_recall()) + usize::from(over.received_heading().is_some())
-}
-
 /// Draws the heading and the points. If not all points fit, the points around the best point are shown.
 pub fn points_list(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     if area.width < MARK + VALUE + FIGURE || area.height < 2 {
@@ -114,12 +108,9 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     paint.rule(Rect { x: area.x + 1, width: area.width - 1, ..row(area, 0) }, "points");
     paint.dot(area.x, area.y, glyphs.branch_down, Ink::Faint);
     let list = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    let columns = (0..columns(over)).map(|n| TableColumn::right(n, if n == 0 { VALUE } else { FIGURE }));
+    let headings = over.curve.headings();
+    let columns = (0..headings.len()).map(|n| TableColumn::right(n, if n == 0 { VALUE } else { FIGURE }));
     let table = ScreenTable::new(from_column(list, list.x + MARK), columns);
-    let [p50, p99, p999] = LEVELS.map(Level::name);
-    let mut headings = vec![over.name(), "ops/s", p50, p99, p999];
-    headings.extend(over.has_recall().then_some("recall"));
-    headings.extend(over.received_heading());
     table.write(paint, 0, |n, _| (headings[n].to_owned(), Ink::Faint));
     let points = &over.curve.points;
     let best = over.best_under_limit().or_else(|| over.best());
@@ -129,12 +120,7 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
         let place = row(list, n);
         let (mark, ink) = over.mark(point, glyphs);
         paint.dot(place.x + 2, place.y, mark, ink);
-        let first = [over.curve.dimension.written(point.value), units::count(point.ops_per_s())];
-        let levels = LEVELS.map(|level| figure(level.of(point.latency())));
-        let recall = point.recall().map_or_else(|| NONE.to_owned(), units::percent);
-        let received = figure(point.received_p99());
-        let recall = over.has_recall().then_some(recall);
-        let texts: Vec<_> = first.into_iter().chain(levels).chain(recall).chain([received]).collect();
+        let texts = over.curve.cells(point, NONE);
         let ink = |text: &str| if text == NONE { Ink::Faint } else { Ink::Text };
         table.write(paint, n, |n, _| (texts[n].clone(), ink(&texts[n])));
     }
@@ -150,42 +136,27 @@ pub fn curve_words(over: &AnnotatedCurve, glyphs: &Glyphs) -> Vec<(String, Ink)>
         best(over, glyphs),
         best_within_limit(over, glyphs),
         bounds(over),
-        knee(over),
-        reliability_warning(over, glyphs),
+        over.curve.knee().map(|knee| (knee, Ink::Text)),
+        over.curve.limited().map(|limited| (format!("{} {limited}", glyphs.off), Ink::Warn)),
+        unsteady(over),
     ];
     let mut lines: Vec<_> = all.into_iter().flatten().collect();
     lines.resize(lines.len().max(LEAST_WORDS), (String::new(), Ink::Text));
     lines
 }
 
-fn described(over: &AnnotatedCurve, point: &CurvePoint) -> String {
-    let dimension = over.curve.dimension;
-    let level =
-        Level::P99.of(point.latency()).map_or_else(String::new, |ns| format!(", p99 {}", units::latency(ns)));
-    let received = point.received().zip(point.received_p99());
-    let received =
-        received.map_or_else(String::new, |((name, _), ns)| format!(", {name} p99 {}", units::latency(ns)));
-    let recall =
-        point.recall().map_or_else(String::new, |recall| format!(", recall {}", units::percent(recall)));
-    format!(
-        "{} {}: {}{level}{received}{recall}",
-        dimension.name(),
-        dimension.written(point.value),
-        units::rate(point.ops_per_s())
-    )
-}
-
 fn best(over: &AnnotatedCurve, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let best = over.best().filter(|_| over.curve.points.len() > 1)?;
-    Some((format!("{} fastest at {}", glyphs.best, described(over, best)), Ink::Text))
+    Some((format!("{} fastest at {}", glyphs.best, over.curve.described(best)), Ink::Text))
 }
 
 fn best_within_limit(over: &AnnotatedCurve, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let limit = over.limit.as_ref()?;
     Some(match over.best_under_limit() {
-        Some(point) => {
-            (format!("{} best within {limit} at {}", glyphs.best_held, described(over, point)), Ink::Text)
-        }
+        Some(point) => (
+            format!("{} best within {limit} at {}", glyphs.best_held, over.curve.described(point)),
+            Ink::Text,
+        ),
         None => (format!("no point keeps {limit}"), Ink::Warn),
     })
 }
@@ -202,26 +173,11 @@ fn bounds(over: &AnnotatedCurve) -> Option<(String, Ink)> {
     Some((format!("{} {text}", bounds.limit), Ink::Text))
 }
 
-fn knee(over: &AnnotatedCurve) -> Option<(String, Ink)> {
-    let knee = over.law?.knee?;
-    let at = over.curve.dimension.written(knee.at.round() as u64);
-    let peak = units::rate(knee.peak);
-    Some((format!("the knee is near {at}, {peak} (a model: universal scalability law)"), Ink::Text))
-}
-
-/// Returns a warning with the number of points that are unreliable: redyno was the limit, or the results were not
-/// steady.
-fn reliability_warning(over: &AnnotatedCurve, glyphs: &Glyphs) -> Option<(String, Ink)> {
+/// Returns a warning with the number of points whose results were not steady.
+fn unsteady(over: &AnnotatedCurve) -> Option<(String, Ink)> {
     let points = &over.curve.points;
-    let count = |is: fn(&CurvePoint) -> bool| points.iter().filter(|point| is(point)).count();
-    let (limited, unsteady) =
-        (count(|point| point.our_limit().is_some()), count(|point| point.is_steady == Some(false)));
-    let all = points.len();
-    let limited = (limited > 0)
-        .then(|| format!("{} redyno itself was the limit at {limited} of {all} points", glyphs.off));
-    let unsteady = (unsteady > 0).then(|| format!("{unsteady} of {all} points not steady"));
-    let doubts: Vec<_> = [limited, unsteady].into_iter().flatten().collect();
-    (!doubts.is_empty()).then(|| (doubts.join("; "), Ink::Warn))
+    let unsteady = points.iter().filter(|point| point.is_steady == Some(false)).count();
+    (unsteady > 0).then(|| (format!("{unsteady} of {} points not steady", points.len()), Ink::Warn))
 }
 
 /// The width of `pair 23` and a blank on either side.

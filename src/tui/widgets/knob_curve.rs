@@ -24,7 +24,7 @@ use super::{
 use crate::{
     app::{AxisScale, CurveBounds, Model, ValueAxis},
     experiment::{Curve, CurvePoint, Limit},
-    session::{figures, timeline::Level},
+    session::timeline::Level,
     stats::Usl,
     tui::{Dots, Glyphs, Ink, Paint, linear_top, row},
     units,
@@ -72,22 +72,6 @@ impl<'a> AnnotatedCurve<'a> {
         self.curve.dimension.name()
     }
 
-    /// Returns whether the curve shows response times.
-    pub fn is_open(&self) -> bool {
-        self.curve.points.iter().any(CurvePoint::is_open)
-    }
-
-    /// Returns whether the recall of a point was measured.
-    pub fn has_recall(&self) -> bool {
-        self.curve.points.iter().any(|point| point.recall().is_some())
-    }
-
-    /// Returns the heading of a column with the p99 of the receivers' times: `dlv p99`; `None` without receivers.
-    pub fn received_heading(&self) -> Option<&'static str> {
-        let name = format!("{}_p99_us", self.curve.received_name()?);
-        figures::OF_RECEIVERS.into_iter().find(|figure| figure.name == name).map(|figure| figure.heading)
-    }
-
     /// Returns the mark of a point in the throughput chart.
     pub fn mark(&self, point: &CurvePoint, glyphs: &Glyphs) -> (char, Ink) {
         let is = |best: Option<&CurvePoint>| best.is_some_and(|best| best.segments == point.segments);
@@ -121,9 +105,6 @@ fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&CurveBounds>) -> Value
     ValueAxis { low: low - beside, high: high + beside, scale: AxisScale::Linear }
 }
 
-/// The percentiles that are drawn. The line of the lowest percentile is drawn last, above the other lines.
-pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
-
 /// The width of `100 µs` and of the axis line.
 const GUTTER: u16 = 8;
 
@@ -133,13 +114,12 @@ pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
         return;
     }
     let (charts, name) = (area.height - 2, over.name());
-    let upper = if over.has_recall() { charts / 3 } else { charts * 2 / 5 };
-    let lowest = if over.has_recall() { charts / 4 } else { 0 };
+    let upper = if over.curve.has_recall() { charts / 3 } else { charts * 2 / 5 };
+    let lowest = if over.curve.has_recall() { charts / 4 } else { 0 };
     let [above, below, lowest] = [(0, upper), (upper, charts - upper - lowest), (charts - lowest, lowest)]
         .map(|(y, height)| Rect { y: area.y + y, height, ..area });
     paint.rule(row(above, 0), &format!("throughput over {name}, replies/s"));
-    let of = if over.is_open() { "response" } else { "service" };
-    let title = format!("{of} time over {name}");
+    let title = format!("{} time over {name}", over.curve.latency_name());
     paint.rule(row(below, 0), &title);
     legend(paint, row(below, 0), over, title.chars().count() as u16 + 3);
     let plots = [above, below, lowest].map(|chart| Rect {
@@ -150,7 +130,7 @@ pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     });
     throughput(paint, plots[0], over);
     latency(paint, plots[1], over);
-    if over.has_recall() {
+    if over.curve.has_recall() {
         paint.rule(row(lowest, 0), &format!("recall over {name}"));
         recall(paint, plots[2], over);
     }
@@ -168,8 +148,9 @@ fn legend(paint: &mut Paint, line: Rect, over: &AnnotatedCurve, title: u16) {
     let entry =
         |level: Level| (format!(" {} {} ", glyphs.lines[level as usize], level.name()), Ink::Level(level));
     let mark = glyphs.lines[RECEIVED as usize];
-    let received = over.received_heading().map(|name| (format!(" {mark} {name}"), Ink::Level(RECEIVED)));
-    let entries: Vec<_> = LEVELS.map(entry).into_iter().chain(received).collect();
+    let received =
+        over.curve.received_heading().map(|name| (format!(" {mark} {name}"), Ink::Level(RECEIVED)));
+    let entries: Vec<_> = Curve::LEVELS.map(entry).into_iter().chain(received).collect();
     let length: usize = entries.iter().map(|(text, _)| text.chars().count()).sum();
     let x = line.right().saturating_sub(length as u16 + 1).max(line.x + title.min(line.width / 2));
     paint.parts(Rect { x, width: line.right().saturating_sub(x), ..line }, &entries);
@@ -295,7 +276,8 @@ fn latency(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
         let ns = if level == RECEIVED { point.received_p99() } else { level.of(point.latency()) };
         ns.map(|ns| ns.max(1) as f64)
     };
-    let levels = [LEVELS[0], LEVELS[1], LEVELS[2], RECEIVED];
+    let [p50, p99, p999] = Curve::LEVELS;
+    let levels = [p50, p99, p999, RECEIVED];
     let all = || over.curve.points.iter().flat_map(|point| levels.map(|level| value(point, level))).flatten();
     let (low, high) = all().fold((f64::MAX, 0.0_f64), |(low, high), ns| (low.min(ns), high.max(ns)));
     if high <= 0.0 {
@@ -304,6 +286,7 @@ fn latency(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
     }
     let axis = value_axis::log_axis(low, high);
     y_axis(paint, plot, &axis, |ns| decade(ns.round() as u64));
+    // The line of the lowest percentile is drawn last, above the other lines.
     for level in levels.into_iter().rev() {
         let look = (paint.glyphs().lines[level as usize], Ink::Level(level));
         let value = |point: &CurvePoint| value(point, level);

@@ -131,6 +131,11 @@ impl Dimension {
         }
     }
 
+    /// Returns the name and a value: `pipeline 16`, `value size 4.00 KiB`.
+    pub fn named(self, value: u64) -> String {
+        format!("{} {}", self.name(), self.written(value))
+    }
+
     /// Returns the value of the dimension in these knobs. Returns `None` for a server parameter, and for a knob without
     /// a value, such as the rate of a closed loop.
     pub fn value(self, knobs: &Knobs) -> Option<u64> {

@@ -12,6 +12,7 @@
 
 use super::{
     ChartData, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,
+    conclusions::limited,
     measurement::settle_s,
     setting_tracker::{Observed, SettingTracker},
     t_s,
@@ -384,12 +385,8 @@ impl Experiment for Find {
             text +=
                 &format!("{disturbed} of {} trials were disturbed and are not counted\n", self.tried.len());
         }
-        let limited: Vec<_> = self.tried.iter().filter_map(|tried| tried.client_limit.as_ref()).collect();
-        if let Some(why) = limited.last() {
-            let (count, all) = (limited.len(), self.tried.len());
-            text += &format!("in {count} of {all} trials redyno itself was the limit: {why}\n");
-        }
-        text
+        let reasons = self.tried.iter().map(|tried| tried.client_limit.clone());
+        text + &limited(reasons, "trials").map_or_else(String::new, |limited| limited + "\n")
     }
 }
 

@@ -13,6 +13,7 @@
 
 mod ab;
 mod chart_data;
+mod conclusions;
 mod curve;
 mod dimension;
 mod find;

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{Ab, Pair};
-use crate::{compare::Difference, stats::Verdict};
+use crate::{compare::Difference, experiment::conclusions::limited, stats::Verdict};
 
 /// The figures that decide about a pair, by their names in records.
 const NAMES: [&str; 3] = ["throughput", "p50", "p99"];
@@ -47,11 +47,8 @@ impl Ab {
         };
         let errors: u64 = pairs.iter().map(Pair::errors).sum();
         let errors = if errors > 0 { format!(", errors {errors}") } else { String::new() };
-        let limited: Vec<_> = pairs.iter().filter_map(Pair::client_limit).collect();
-        let limit = limited.last().map_or_else(String::new, |why| {
-            format!("redyno itself was the limit in {} of {} pairs: {why}\n", limited.len(), pairs.len())
-        });
-        format!("{}\npairs {counted}{left_out}{errors}\n{limit}", self.sentence())
+        let limit = limited(pairs.iter().map(Pair::client_limit), "pairs").map(|limited| limited + "\n");
+        format!("{}\npairs {counted}{left_out}{errors}\n{}", self.sentence(), limit.unwrap_or_default())
     }
 }
 

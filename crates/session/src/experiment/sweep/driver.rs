@@ -5,7 +5,7 @@ use crate::{
     diagnose::our_limit,
     events::{EventKind, KneeAt, SweepBest, SweptReceivers, SweptStep},
     experiment::{
-        ChartData, Curve, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Points,
+        ChartData, Curve, Ending, Experiment, ExperimentSetting, Interruption, Points,
         setting_tracker::{Observed, SettingTracker},
         t_s,
     },
@@ -67,7 +67,7 @@ impl Sweep {
         let step = SweptStep {
             knob: self.plan.dimension.word(),
             value,
-            setting: words(self.plan.dimension, value),
+            setting: self.plan.dimension.named(value),
             length_s: measured.length_s,
             ops_per_s: measured.ops_per_s,
             p50_us: point.percentile_us(0.5),
@@ -103,7 +103,7 @@ impl Sweep {
         self.best = self.curve.best(limit).filter(|_| silent.is_none()).map(|point| SweepBest {
             knob: dimension.word(),
             value: point.value,
-            setting: words(dimension, point.value),
+            setting: dimension.named(point.value),
             ops_per_s: point.ops_per_s(),
             p99_us: point.percentile_us(0.99),
             limit: limit.map(ToString::to_string),
@@ -114,7 +114,7 @@ impl Sweep {
         let none = || match (silent, limit) {
             (Some(point), _) => Ending::Undecided(format!(
                 "no request succeeded at {}, so there is no best value",
-                words(dimension, point.value)
+                dimension.named(point.value)
             )),
             (None, Some(limit)) => {
                 Ending::NotHeld(format!("none of these values of {} keeps {limit}", dimension.name()))
@@ -135,11 +135,6 @@ impl Sweep {
         };
         event.map(Order::Event)
     }
-}
-
-/// Returns a value as text: `pipeline 16`, `value size 4.00 KiB`.
-pub(super) fn words(dimension: Dimension, value: u64) -> String {
-    format!("{} {}", dimension.name(), dimension.written(value))
 }
 
 impl Experiment for Sweep {
@@ -193,10 +188,10 @@ impl Experiment for Sweep {
         };
         let (step, of) = (self.at.map_or(0, |at| at + 1), self.plan.values.len());
         let best = self.curve.best(self.plan.limit.as_ref()).map_or_else(String::new, |best| {
-            let at = words(self.plan.dimension, best.value);
+            let at = self.plan.dimension.named(best.value);
             format!("; best so far {at}, {}", units::rate(best.ops_per_s()))
         });
-        format!("step {step} of {of}, {}{best}", words(self.plan.dimension, *value))
+        format!("step {step} of {of}, {}{best}", self.plan.dimension.named(*value))
     }
 
     fn report(&self) -> String {
@@ -389,12 +384,9 @@ mod tests {
             lines[1],
             "the knee is near pipeline 16, 640 k/s (a model: the universal scalability law)"
         );
-        assert_eq!(
-            lines[2..4],
-            ["", "pipeline      ops/s       p50       p99     p99.9  of the service time"]
-        );
-        assert_eq!(lines[7], "       8    537 k/s   14.9 µs   14.9 µs   14.9 µs");
-        assert_eq!(lines[8], "      16    640 k/s   25.0 µs   25.0 µs   25.0 µs  best");
+        assert_eq!(lines[2..4], ["", "pipeline  ops/s      p50      p99    p99.9  of the service time"]);
+        assert_eq!(lines[7], "       8  537 k  14.9 µs  14.9 µs  14.9 µs");
+        assert_eq!(lines[8], "      16  640 k  25.0 µs  25.0 µs  25.0 µs  best");
         assert_eq!(lines.len(), 11);
     }
 }
