@@ -155,11 +155,11 @@ impl AbLines {
             let table = nodes::table("node", Row::of_interval(sum), &sum.nodes, |node| self.name(node));
             if table.is_empty() { table } else { format!("\n{side:?} by node:\n{table}") }
         };
-        [Side::A, Side::B].into_iter().zip(ab.sums()).map(of_side).collect()
+        [Side::A, Side::B].into_iter().zip(&ab.sums).map(of_side).collect()
     }
 
     fn node_figures(&self, ab: &Ab) -> Vec<NodeFigures> {
-        let sides = [Side::A, Side::B].into_iter().zip(ab.sums()).filter(|(_, sum)| sum.nodes.len() > 1);
+        let sides = [Side::A, Side::B].into_iter().zip(&ab.sums).filter(|(_, sum)| sum.nodes.len() > 1);
         let nodes =
             sides.flat_map(|(side, sum)| sum.nodes.iter().map(move |(node, part)| (side, sum, node, part)));
         let figures = nodes.map(|(side, sum, node, part)| {

@@ -3,7 +3,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::pair::{Pair, Side, value};
+use super::{
+    Ab,
+    pair::{Pair, Side, value},
+};
 use crate::{
     compare::{Difference, DifferenceTable, Sides},
     experiment::{
@@ -11,7 +14,7 @@ use crate::{
         measurement::{ENOUGH_FOR_P99, Measurement},
     },
     session::{
-        Interval,
+        Interval, Order,
         figures::{self, Figure, FigureUnit},
     },
     stats::Verdict,
@@ -91,68 +94,27 @@ impl AbPlan {
 /// of this machine seldom lasts for three pairs.
 const LIMITED_PAIRS: usize = 3;
 
-/// The state of an A/B: the side that is being measured, and the measurements of both sides.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Alternation {
-    plan: AbPlan,
-    /// Whether both sides are open loops. In open loops, the sides are compared by their response times.
-    is_open: bool,
-    /// The side that is in effect or has been requested.
-    pub side: Side,
-    /// The measurement of the present side, and how many parts this side still needs. After a switch, a side
-    /// needs two parts: the first completes the previous pair, and the second begins the next pair.
-    block: Option<(Measurement, usize)>,
-    /// The part that was measured just before the last switch; `None` if this part already belongs to a pair.
-    before: Option<Interval>,
-    /// The start of the alternation, in seconds since the session began.
-    since_s: Option<f64>,
-    pub pairs: Vec<Pair>,
-    /// The sums of all counted parts: of side A, and of side B.
-    sums: [Interval; 2],
-    /// Whether no more pairs follow, because the time is over.
-    is_last: bool,
-}
-
-/// The next step after an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NextStep {
-    /// The present side continues.
-    GoOn,
-    /// The A/B switches to the other side. [`Alternation::side`] already contains the new side.
-    Switch,
-    /// The alternation is over.
-    End,
-}
-
-impl Alternation {
-    pub fn new(plan: AbPlan, is_open: bool) -> Self {
-        Self { plan, is_open, ..Self::default() }
-    }
-
-    pub fn counted(&self) -> impl Iterator<Item = &Pair> {
+impl Ab {
+    /// Returns the pairs that are not left out.
+    pub(super) fn counted(&self) -> impl Iterator<Item = &Pair> {
         self.pairs.iter().filter(|pair| pair.left_out.is_none())
     }
 
-    /// Returns the sums of all counted parts: of side A, and of side B.
-    pub fn sums(&self) -> &[Interval; 2] {
-        &self.sums
-    }
-
-    /// Returns the figures that decide about a pair.
+    /// Returns the figures by which pairs are judged: throughput, p50 and p99.
     pub fn figures(&self) -> [Figure; 3] {
         Pair::figures(self.is_open)
     }
 
     /// Returns the figure that decides the A/B: throughput in closed loops, and the p99 of the response time
     /// in open loops.
-    pub fn decides(&self) -> Figure {
+    pub(super) fn decides(&self) -> Figure {
         let [throughput, _, p99] = self.figures();
         if self.is_open { p99 } else { throughput }
     }
 
     /// Returns the difference between A and B in this figure, over all pairs so far. If `operation` is `None`, the
     /// difference is for all operations together.
-    pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Difference {
+    pub(super) fn difference(&self, operation: Option<&str>, figure: Figure) -> Difference {
         let values = self.sums.each_ref().map(|sum| value(sum, operation, figure));
         if figure.unit == FigureUnit::Trouble {
             return Difference::unjudged(operation, figure, values);
@@ -176,69 +138,57 @@ impl Alternation {
         DifferenceTable { sides: Sides::Ab, rows: all.filter(was_measured).collect() }
     }
 
-    /// Begins the alternation. `now_s` is the time of the session in seconds.
-    pub fn begin(&mut self, now_s: f64) {
-        self.since_s = Some(now_s);
-    }
-
     /// Returns whether the time of the alternation is over at `now_s`.
-    pub fn is_late(&self, now_s: f64) -> bool {
+    pub(super) fn is_late(&self, now_s: f64) -> bool {
         self.since_s.is_some_and(|since_s| now_s > since_s + self.plan.limit_s)
     }
 
     /// Returns the reason why redyno itself was the limit for both A and B in all pairs so far. Then more
     /// pairs would only compare redyno with itself. Returns `None` if redyno was not the limit, if there are
     /// fewer than three pairs, or if the A/B must continue anyway.
-    pub fn client_limit(&self) -> Option<String> {
+    pub(super) fn client_limit(&self) -> Option<String> {
         let is_judged = self.pairs.len() >= LIMITED_PAIRS && !self.plan.anyway;
         let is_limited = is_judged && self.pairs.iter().all(Pair::is_limited);
         self.pairs.last().filter(|_| is_limited).and_then(Pair::client_limit)
     }
 
     /// Returns the maximum number of pairs within the time limit.
-    pub fn most_pairs(&self) -> usize {
+    pub(super) fn most_pairs(&self) -> usize {
         ((self.plan.limit_s - self.plan.part_s) / self.plan.pair_s()).max(1.0) as usize
     }
 
     /// Begins to measure the requested side. The setting of the side has been in effect since `since_s`, in
     /// seconds since the session began.
-    pub fn holds(&mut self, since_s: f64) {
+    pub(super) fn begin_block(&mut self, since_s: f64) {
         let parts = if self.before.is_none() { 1 } else { 2 };
         self.block = Some((Measurement::after_backlog(since_s, self.plan.settle_s), parts));
     }
 
-    /// Ends the measurement. If `is_last` is true, the verdict is final even if the result is not clear.
-    pub fn end(&mut self, is_last: bool) {
-        self.block = None;
-        self.is_last |= is_last;
-    }
-
-    /// Adds an interval of the side in effect and returns the next step. `now_s` is the time of the session
-    /// in seconds.
-    pub fn take(&mut self, measured: &Interval, now_s: f64) -> NextStep {
-        let Some((filling, parts)) = &mut self.block else { return NextStep::GoOn };
+    /// Adds an interval of the side in effect, and returns the orders that follow from it.
+    pub(super) fn measure(&mut self, measured: &Interval) -> Vec<Order> {
+        let Some((filling, parts)) = &mut self.block else { return Vec::new() };
         if !filling.take(measured) || !self.plan.is_enough(filling) {
-            return NextStep::GoOn;
+            return Vec::new();
         }
         let part = filling.next();
         *parts -= 1;
         let is_whole = *parts == 0;
         if let Some(before) = self.before.take() {
+            let now_s = self.now_s.unwrap_or_default();
             self.add_pair(now_s, before, part.clone());
             self.is_last = self.is_late(now_s + self.plan.pair_s());
-            let verdict = self.difference(None, self.decides()).verdict;
-            let is_clear = !matches!(verdict, Some(Verdict::NotClear(_)));
+            let is_clear = !matches!(self.verdict().verdict, Some(Verdict::NotClear(_)));
             if self.is_last || is_clear || self.client_limit().is_some() {
-                return NextStep::End;
+                return self.conclude(false);
             }
         }
         if !is_whole {
-            return NextStep::GoOn;
+            return Vec::new();
         }
         self.before = Some(part);
         self.block = None;
         self.side = self.side.other();
-        NextStep::Switch
+        self.request_side()
     }
 
     fn add_pair(&mut self, t_s: f64, before: Interval, after: Interval) {
@@ -263,32 +213,45 @@ impl Alternation {
 mod tests {
     use super::*;
     use crate::{
+        experiment::ExperimentSetting,
+        knobs::Knobs,
         session::{ReceivedMessages, ReceiverResults},
         stats::fixture::repeated,
     };
+
+    /// Returns an A/B of two open loops.
+    fn ab() -> Ab {
+        let knobs = Knobs { load: true, rate: Some(40), ..Knobs::default() };
+        let setting = |text| ExperimentSetting::parse(text, &knobs).unwrap();
+        Ab::new(setting("clients 1"), setting("clients 2"), AbPlan::default())
+    }
 
     fn quarter(n: u32) -> Interval {
         Interval { t_s: 7.0 + f64::from(n + 1) * 0.25, length_s: 0.25, ops: 10, ..Interval::default() }
     }
 
-    /// Returns an alternation whose side B has been in effect since 7 s.
-    fn second() -> Alternation {
-        let mut alternation = Alternation::new(AbPlan::default(), true);
-        alternation.begin(0.0);
-        (alternation.side, alternation.before) = (Side::B, Some(Interval::default()));
-        alternation.holds(7.0);
-        alternation
+    /// Returns an A/B whose side B has been in effect since 7 s.
+    fn second() -> Ab {
+        let mut ab = ab();
+        (ab.since_s, ab.side, ab.before) = (Some(0.0), Side::B, Some(Interval::default()));
+        ab.begin_block(7.0);
+        ab
+    }
+
+    /// Measures an interval that is complete at `t_s`. Returns whether the A/B switches to the other side.
+    fn switches(ab: &mut Ab, measured: &Interval, t_s: f64) -> bool {
+        ab.now_s = Some(t_s);
+        !ab.measure(measured).is_empty()
     }
 
     #[test]
     fn the_first_second_is_left_out_and_the_rest_is_in_parts() {
-        let mut alternation = second();
-        let done: Vec<_> = (0..30).map(|n| alternation.take(&quarter(n), quarter(n).t_s)).collect();
-        assert_eq!(done.iter().position(|then| *then == NextStep::Switch), Some(27));
-        let [pair] = &alternation.pairs[..] else { panic!("{:?}", alternation.pairs) };
+        let mut ab = second();
+        assert_eq!((0..30).position(|n| switches(&mut ab, &quarter(n), quarter(n).t_s)), Some(27));
+        let [pair] = &ab.pairs[..] else { panic!("{:?}", ab.pairs) };
         assert_eq!((pair.parts[1].ops, pair.parts[1].t_s, pair.t_s), (120, 11.0, 11.0));
-        let before = alternation.before.unwrap();
-        assert_eq!((before.ops, before.t_s, alternation.side), (120, 14.0, Side::A));
+        let before = ab.before.unwrap();
+        assert_eq!((before.ops, before.t_s, ab.side), (120, 14.0, Side::A));
     }
 
     #[test]
@@ -296,10 +259,10 @@ mod tests {
         let open =
             |n, behind_us, count| Interval { behind_us, response: Some(repeated(5, count)), ..quarter(n) };
         let ends = |behind: fn(u32) -> u64, count| {
-            let mut alternation = second();
+            let mut ab = second();
             (0..100).find(|n| {
-                alternation.take(&open(*n, behind(*n), count), 8.0);
-                !alternation.pairs.is_empty()
+                switches(&mut ab, &open(*n, behind(*n), count), 8.0);
+                !ab.pairs.is_empty()
             })
         };
         assert_eq!(ends(|_| 0, 1000), Some(15));
@@ -311,9 +274,9 @@ mod tests {
 
     /// Returns the names and values of the rows of a measurement.
     fn rows(measured: &Interval) -> Vec<(String, f64)> {
-        let mut alternation = Alternation::new(AbPlan::default(), true);
-        alternation.add_pair(9.0, measured.clone(), measured.clone());
-        let rows = alternation.table().rows;
+        let mut ab = ab();
+        ab.add_pair(9.0, measured.clone(), measured.clone());
+        let rows = ab.table().rows;
         rows.iter().map(|row| (row.name(), row.values[0].unwrap().round())).collect()
     }
 

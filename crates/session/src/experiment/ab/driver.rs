@@ -12,19 +12,20 @@
 //! under full load for one period.
 
 use super::{
-    alternation::{AbPlan, Alternation, NextStep},
+    alternation::AbPlan,
     pair::{Pair, Side},
 };
 use crate::{
-    compare::{Difference, DifferenceTable},
+    compare::Difference,
     events::EventKind,
     experiment::{
         AfterPair, Ending, Experiment, ExperimentSetting, Interruption, Pairs,
+        measurement::Measurement,
         setting_tracker::{Observed, SettingTracker},
         t_s,
     },
     knobs::Knobs,
-    session::{Delivery, Interval, Order, figures::Figure},
+    session::{Delivery, Interval, Order},
     stats::Verdict,
 };
 
@@ -36,11 +37,28 @@ pub struct Ab {
     /// The names of the targets, if the sides are targets.
     targets: Vec<String>,
     in_force: SettingTracker,
-    alternation: Alternation,
+    pub(super) plan: AbPlan,
+    /// Whether both sides are open loops. In open loops, the sides are compared by their response times.
+    pub(super) is_open: bool,
     /// The target that is being prepared; `None` when both targets are prepared.
     readied: Option<Side>,
+    /// The side that is in effect or has been requested, once both targets are prepared.
+    pub(super) side: Side,
+    /// The measurement of the present side, and how many parts this side still needs. After a switch, a side
+    /// needs two parts: the first completes the previous pair, and the second begins the next pair.
+    pub(super) block: Option<(Measurement, usize)>,
+    /// The part that was measured just before the last switch; `None` if this part already belongs to a pair.
+    pub(super) before: Option<Interval>,
+    /// All pairs so far, including pairs that are left out.
+    pub(super) pairs: Vec<Pair>,
+    /// The sums of all counted parts: of side A, and of side B.
+    pub sums: [Interval; 2],
+    /// Whether no more pairs follow, because the time is over.
+    pub(super) is_last: bool,
     /// The time of the session in seconds; `None` before the first record with a time.
-    now_s: Option<f64>,
+    pub(super) now_s: Option<f64>,
+    /// The start of the alternation, in seconds since the session began.
+    pub(super) since_s: Option<f64>,
     ending: Option<Ending>,
 }
 
@@ -52,9 +70,17 @@ impl Ab {
             settings: [a, b],
             targets: Vec::new(),
             in_force: SettingTracker::default(),
-            alternation: Alternation::new(plan, is_open),
+            plan,
+            is_open,
             readied: None,
+            side: Side::A,
+            block: None,
+            before: None,
+            pairs: Vec::new(),
+            sums: Default::default(),
+            is_last: false,
             now_s: None,
+            since_s: None,
             ending: None,
         }
     }
@@ -73,44 +99,19 @@ impl Ab {
 
     /// Returns all pairs so far, including pairs that are left out.
     pub fn pairs(&self) -> &[Pair] {
-        &self.alternation.pairs
-    }
-
-    /// Returns the pairs that are not left out.
-    pub(super) fn counted(&self) -> impl Iterator<Item = &Pair> {
-        self.alternation.counted()
-    }
-
-    /// Returns the figures by which pairs are judged: throughput, p50 and p99.
-    pub fn figures(&self) -> [Figure; 3] {
-        self.alternation.figures()
-    }
-
-    /// Returns the sums of all counted parts: of side A, and of side B.
-    pub fn sums(&self) -> &[Interval; 2] {
-        self.alternation.sums()
-    }
-
-    /// Returns the difference between A and B in this figure of all operations together, over all pairs so far.
-    pub fn difference(&self, figure: Figure) -> Difference {
-        self.alternation.difference(None, figure)
+        &self.pairs
     }
 
     /// Returns the difference between A and B in the figure that decides the A/B. The difference is final
     /// when the A/B [is over](Experiment::is_over).
     pub fn verdict(&self) -> Difference {
-        self.difference(self.alternation.decides())
-    }
-
-    /// Returns the table of all figures so far.
-    pub fn table(&self) -> DifferenceTable {
-        self.alternation.table()
+        self.difference(None, self.decides())
     }
 
     /// Returns one entry for each counted pair: the comparison of B with A in this pair, and in all pairs so
     /// far. The compared figure is the figure that decides the A/B.
     fn course(&self) -> Vec<AfterPair> {
-        let (decides, mut differences) = (self.alternation.decides(), Vec::new());
+        let (decides, mut differences) = (self.decides(), Vec::new());
         let after = |pair: &Pair| {
             let of_pair = pair.difference(None, decides);
             differences.extend(of_pair);
@@ -120,27 +121,22 @@ impl Ab {
         self.counted().map(after).collect()
     }
 
-    /// Returns the side that is in effect or has been requested.
-    fn side(&self) -> Side {
-        self.readied.unwrap_or(self.alternation.side)
-    }
-
     /// Returns the orders that request the present side.
-    fn request_side(&mut self) -> Vec<Order> {
-        self.in_force.request(&self.settings[self.side() as usize])
+    pub(super) fn request_side(&mut self) -> Vec<Order> {
+        let side = self.readied.unwrap_or(self.side);
+        self.in_force.request(&self.settings[side as usize])
     }
 
     /// Begins the alternation.
     fn begin(&mut self) -> Vec<Order> {
-        self.readied = None;
-        self.alternation.begin(self.now_s.unwrap_or_default());
+        (self.readied, self.since_s) = (None, self.now_s);
         self.request_side()
     }
 
     fn on_in_force(&mut self, since_s: f64) -> Vec<Order> {
         match self.readied {
             None => {
-                self.alternation.holds(since_s);
+                self.begin_block(since_s);
                 Vec::new()
             }
             Some(Side::A) => {
@@ -151,21 +147,14 @@ impl Ab {
         }
     }
 
-    fn measure(&mut self, measured: &Interval) -> Vec<Order> {
-        match self.alternation.take(measured, self.now_s.unwrap_or_default()) {
-            NextStep::GoOn => Vec::new(),
-            NextStep::Switch => self.request_side(),
-            NextStep::End => self.conclude(false),
-        }
-    }
-
     /// Ends the A/B with a verdict. Returns the orders that record the verdict and restore the knobs. An A/B
     /// of two targets has no knobs to restore.
-    fn conclude(&mut self, is_last: bool) -> Vec<Order> {
-        self.alternation.end(is_last);
+    pub(super) fn conclude(&mut self, is_last: bool) -> Vec<Order> {
+        self.block = None;
+        self.is_last |= is_last;
         self.ending = Some(match self.verdict().verdict {
             Some(Verdict::Worse) => Ending::NotHeld(self.sentence()),
-            None | Some(Verdict::NotClear(_)) => Ending::Undecided(match self.alternation.client_limit() {
+            None | Some(Verdict::NotClear(_)) => Ending::Undecided(match self.client_limit() {
                 Some(why) => {
                     format!("redyno itself is the limit for both A and B: {why}; {}", self.sentence())
                 }
@@ -183,7 +172,7 @@ impl Ab {
     /// Ends the A/B for a reason that `node` reported. Returns the orders that restore the knobs. For an A/B
     /// of two targets, there are no such orders.
     fn lose(&mut self, node: u16, why: Interruption) -> Vec<Order> {
-        self.alternation.end(true);
+        (self.block, self.is_last) = (None, true);
         let name = self.targets.get(usize::from(node)).cloned();
         let orders = if name.is_some() { Vec::new() } else { self.in_force.restore_after(&why) };
         self.ending = Some(Ending::Interrupted(match name {
@@ -210,7 +199,7 @@ impl Experiment for Ab {
             if self.now_s.replace(now_s).is_none() {
                 orders = if self.is_of_targets() { self.request_side() } else { self.begin() };
             }
-            if self.alternation.is_late(now_s) {
+            if self.is_late(now_s) {
                 return self.conclude(true);
             }
         }
@@ -219,7 +208,11 @@ impl Experiment for Ab {
             Observed::Holds { since_s } => orders.extend(self.on_in_force(since_s)),
             Observed::Measured(interval) => orders.extend(self.measure(interval)),
             Observed::Lost(why) => {
-                let node = if let Delivery::Notice(node, _) = delivery { *node } else { self.side() as u16 };
+                let node = if let Delivery::Notice(node, _) = delivery {
+                    *node
+                } else {
+                    self.readied.unwrap_or(self.side) as u16
+                };
                 orders.extend(self.lose(node, why));
             }
         }
@@ -242,10 +235,10 @@ impl Experiment for Ab {
         if self.readied.is_some() {
             return "preparing both".to_owned();
         }
-        let (side, pair) = (self.alternation.side, self.pairs().len() + 1);
+        let (side, pair) = (self.side, self.pairs.len() + 1);
         let holds =
             if self.is_of_targets() { format!("load on {side:?}") } else { format!("measuring {side:?}") };
-        format!("{holds}, pair {pair} of {} at most; {}", self.alternation.most_pairs(), self.so_far())
+        format!("{holds}, pair {pair} of {} at most; {}", self.most_pairs(), self.so_far())
     }
 
     fn pairs(&self) -> Option<Pairs> {

@@ -67,7 +67,7 @@ impl Serialize for Ab {
         record.serialize_field("pairs", &counted)?;
         record.serialize_field("left_out", &(self.pairs().len() - counted))?;
         for (figure, name) in figures.into_iter().zip(NAMES) {
-            let Difference { change, interval, .. } = self.difference(figure);
+            let Difference { change, interval, .. } = self.difference(None, figure);
             let (low, high) = interval.unzip();
             record.serialize_field(name, &change.map(|change| ChangeFields { change, low, high }))?;
         }
