@@ -6,19 +6,9 @@ use std::collections::BTreeSet;
 use super::{Direction, Model, list::turned};
 use crate::{
     events::{EventKind, SearchResult},
-    experiment::{ChartData, Curve, Dimension, Limit, Pairs, Points},
+    experiment::{ChartData, Curve, Dimension, Limit, Pairs, Points, SearchBounds},
+    knobs::Knob,
 };
-
-/// The bounds that a search has found. While the search runs, the bounds found so far.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CurveBounds {
-    /// The limit, such as `p99<1ms`.
-    pub limit: String,
-    /// The lower end: the highest value of the knob that keeps the limit.
-    pub lower: Option<u64>,
-    /// The upper end: the lowest value of the knob that does not keep the limit.
-    pub upper: Option<u64>,
-}
 
 impl Model {
     fn drawn(&self) -> ChartData<'_> {
@@ -55,7 +45,7 @@ impl Model {
     fn curve_dimension(&self) -> Option<Dimension> {
         let of_experiment = match self.drawn() {
             ChartData::Points(points) => Some(points.curve.dimension),
-            ChartData::Bounds(bounds) => Some(bounds.dimension),
+            ChartData::Bounds(_) => Some(Dimension::Knob(Knob::Rate)),
             ChartData::Segments => None,
         };
         self.curve_over.or(of_experiment).or_else(|| self.most_changed())
@@ -97,12 +87,11 @@ impl Model {
     }
 
     /// Returns the bounds of the running search over this dimension, or of the last search in the session.
-    pub fn curve_bounds(&self, dimension: Dimension) -> Option<CurveBounds> {
+    pub fn curve_bounds(&self, dimension: Dimension) -> Option<SearchBounds> {
         if let ChartData::Bounds(bounds) = self.drawn()
-            && bounds.dimension == dimension
+            && dimension == Dimension::Knob(Knob::Rate)
         {
-            let (limit, lower, upper) = (bounds.limit.to_string(), bounds.lower, bounds.upper);
-            return Some(CurveBounds { limit, lower, upper });
+            return Some(bounds);
         }
         let until_s = self.known_s();
         let found = self.timeline().events().rev().filter(|event| event.t_s <= until_s).find_map(
@@ -112,6 +101,6 @@ impl Model {
             },
         )?;
         let SearchResult { limit, lower, upper, .. } = found;
-        Some(CurveBounds { limit: limit.clone(), lower: Some(*lower), upper: *upper })
+        Some(SearchBounds { limit: limit.clone(), lower: Some(*lower), upper: *upper })
     }
 }

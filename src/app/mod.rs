@@ -49,7 +49,6 @@ mod zoom;
 pub use self::axis::{AxisScale, TimeAxis, ValueAxis};
 pub use self::charts::Charts;
 pub use self::context::{Context, Pane, Screen};
-pub use self::curve_view::CurveBounds;
 pub use self::keys::{Action, Binding, JumpTarget, Key, KeyCode, KeyPattern, action, bindings, footer};
 pub use self::list::SortedTable;
 pub use self::mode::{InputMode, Purpose, TextEntry, Typing, UserQuestion};

@@ -22,8 +22,8 @@ use super::{
     value_axis::{self, Height},
 };
 use crate::{
-    app::{AxisScale, CurveBounds, Model, ValueAxis},
-    experiment::{Curve, CurvePoint, Limit},
+    app::{AxisScale, Model, ValueAxis},
+    experiment::{Curve, CurvePoint, Limit, SearchBounds},
     session::timeline::Level,
     stats::Usl,
     tui::{Dots, Glyphs, Ink, Paint, linear_top, row},
@@ -39,7 +39,7 @@ pub struct AnnotatedCurve<'a> {
     /// The limit of a search, if there was one.
     pub limit: Option<Limit>,
     /// The bounds of the search.
-    pub bounds: Option<CurveBounds>,
+    pub bounds: Option<SearchBounds>,
     x: ValueAxis,
 }
 
@@ -91,7 +91,7 @@ const BESIDE: f64 = 0.03;
 
 /// Returns a horizontal axis that contains the points of the curve, the values that an experiment will measure, and
 /// the bounds of a search.
-fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&CurveBounds>) -> ValueAxis {
+fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&SearchBounds>) -> ValueAxis {
     let bounds = bounds.into_iter().flat_map(|bounds| [bounds.lower, bounds.upper]).flatten();
     let values = curve.points.iter().map(|point| point.value).chain(planned.iter().copied()).chain(bounds);
     let values = values.map(|value| value as f64);

@@ -1,17 +1,17 @@
 //! The data for the chart of an experiment, in addition to the segments of the session.
 
-use super::{Curve, Dimension, Limit};
+use super::{Curve, Limit};
 use crate::compare::Difference;
 
 /// The data for the chart of an experiment.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub enum ChartData<'a> {
     /// No further data: the chart shows only the segments of the session (the times with unchanged settings).
     Segments,
     /// The points of a sweep.
     Points(Points<'a>),
     /// The bounds of a search.
-    Bounds(SearchBounds<'a>),
+    Bounds(SearchBounds),
 }
 
 /// The points of a sweep so far.
@@ -25,16 +25,15 @@ pub struct Points<'a> {
     pub values: &'a [u64],
 }
 
-/// The bounds of a search for the highest rate. A bound that is not known yet is `None`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SearchBounds<'a> {
-    /// The dimension.
-    pub dimension: Dimension,
-    /// The limit.
-    pub limit: &'a Limit,
-    /// Lower end: the highest value that keeps the limit.
+/// The bounds of a search for the highest rate; of a running search, the bounds found so far. A bound that is not known
+/// yet is `None`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchBounds {
+    /// The limit, such as `p99<1ms`.
+    pub limit: String,
+    /// Lower end: the highest rate that keeps the limit.
     pub lower: Option<u64>,
-    /// Upper end: the lowest value that does not keep the limit.
+    /// Upper end: the lowest rate that does not keep the limit.
     pub upper: Option<u64>,
 }
 

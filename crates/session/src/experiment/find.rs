@@ -11,7 +11,7 @@
 //! If the time of the search is over before, the result is undecided.
 
 use super::{
-    ChartData, Dimension, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,
+    ChartData, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,
     conclusions::limited,
     measurement::settle_s,
     setting_tracker::{Observed, SettingTracker},
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     diagnose::our_limit,
     events::{EventKind, SearchResult},
-    knobs::{Knob, Knobs},
+    knobs::Knobs,
     session::{Delivery, Interval, Order, timeline::rate_of_pause},
     stats::{
         Latency,
@@ -63,8 +63,6 @@ enum FindPhase {
 /// The result of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialResult {
-    /// The end of the trial, in seconds since the session began.
-    pub t_s: f64,
     /// The rate, in requests per second.
     pub rate: u32,
     /// Whether the trial had the full length.
@@ -197,9 +195,7 @@ impl Find {
         }
         let client_limit = our_limit(all);
         let (rate, is_disturbed) = (trial.load as u32, disturbance.is_some());
-        let tried =
-            TrialResult { t_s: all.t_s, rate, is_full: trial.is_full, is_held, is_disturbed, client_limit };
-        self.tried.push(tried);
+        self.tried.push(TrialResult { rate, is_full: trial.is_full, is_held, is_disturbed, client_limit });
         let trial = EventKind::Tried {
             rate,
             length_s: all.length_s,
@@ -351,12 +347,8 @@ impl Experiment for Find {
 
     fn drawn(&self) -> ChartData<'_> {
         let (lower, upper) = if self.is_over() { self.bounds() } else { self.narrowing() };
-        ChartData::Bounds(SearchBounds {
-            dimension: Dimension::Knob(Knob::Rate),
-            limit: &self.limit,
-            lower: lower.map(u64::from),
-            upper: upper.map(u64::from),
-        })
+        let limit = self.limit.to_string();
+        ChartData::Bounds(SearchBounds { limit, lower: lower.map(u64::from), upper: upper.map(u64::from) })
     }
 
     fn copied(&self) -> Box<dyn Experiment> {
