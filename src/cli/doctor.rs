@@ -15,7 +15,7 @@ use super::{
     values::seconds,
 };
 use crate::{
-    compare::{Condition, ConditionError},
+    compare::Condition,
     endpoint::Password,
     report::ReportForm,
     runner::{Abort, Gate, OtherServers, SessionRun},
@@ -44,7 +44,7 @@ const USUAL: Duration = Duration::from_secs(30);
 
 /// Reads a condition on PING.
 fn condition_on_ping(text: &str) -> Result<Condition, String> {
-    let condition: Condition = text.parse().map_err(|error: ConditionError| error.to_string())?;
+    let condition: Condition = text.parse()?;
     if condition.is_of_pings() && !condition.is_relative() {
         return Ok(condition);
     }

@@ -41,7 +41,7 @@ impl ReportComparison {
         };
         let (runs, refused): (Vec<_>, Vec<_>) = all.iter().map(run).partition(Result::is_ok);
         let runs: Vec<Run> = runs.into_iter().flatten().collect();
-        let left_out = refused.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
+        let left_out = refused.into_iter().filter_map(Result::err).collect();
         let tables = match &runs[..] {
             [base, others @ ..] => others.iter().map(|new| table(base, new)).collect(),
             [] => Vec::new(),

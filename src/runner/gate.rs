@@ -184,7 +184,7 @@ pub fn read(name: &str) -> Result<Run, Failure> {
             timeline.push(&record);
         }
     }
-    Ok(Run::of(file, &timeline, segment).map_err(anyhow::Error::from)?)
+    Ok(Run::of(file, &timeline, segment).map_err(anyhow::Error::msg)?)
 }
 
 /// Returns the name of the file, and the number of the segment if `name` ends with one, as in

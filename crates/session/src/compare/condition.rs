@@ -2,8 +2,6 @@
 
 use std::{fmt, str::FromStr};
 
-use thiserror::Error;
-
 use super::{Run, compared::compared};
 use crate::{
     session::figures::{self, FIGURES, Figure, FigureUnit, Row},
@@ -41,29 +39,6 @@ enum Bound {
     Change(f64),
     /// A value, in the figure's own unit.
     Value(f64),
-}
-
-/// The reason why a text is not a condition.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum ConditionError {
-    /// The text does not have the form of a condition.
-    #[error(
-        "'{0}' is not a condition; write for example 'p99 > +10%', 'ops < -5%', 'p99 > 2ms' or 'errors > 0'"
-    )]
-    Form(String),
-    /// No figure has this name.
-    #[error("'{0}' is not a figure; give one of {names}, or a figure in `redyno help formats`", names = names().join(", "))]
-    Figure(String),
-    /// The bound has the wrong form for the figure.
-    #[error("'{bound}' cannot be compared with {figure}; give {expected}")]
-    Bound {
-        /// The bound as written.
-        bound: String,
-        /// The name of the figure.
-        figure: String,
-        /// The expected form of the bound.
-        expected: &'static str,
-    },
 }
 
 /// An upper limit of a latency, from a condition or from the limit of a search.
@@ -149,10 +124,15 @@ fn names() -> Vec<String> {
 }
 
 impl FromStr for Condition {
-    type Err = ConditionError;
+    /// A message that says what to write instead.
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ConditionError> {
-        let form = || ConditionError::Form(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = || {
+            format!(
+                "'{text}' is not a condition; write for example 'p99 > +10%', 'ops < -5%', 'p99 > 2ms' or 'errors > 0'"
+            )
+        };
         let at = text.find(['<', '>']).ok_or_else(form)?;
         let (name, rest) = (text[..at].trim(), &text[at + 1..]);
         let (is_above, bound) = (text[at..].starts_with('>'), rest.trim());
@@ -166,9 +146,11 @@ impl FromStr for Condition {
             .chain(pings)
             .filter(|figure| figure.name == name)
             .chain(pings.iter().filter(|figure| ping_name(figure) == name));
-        let what = short
-            .or_else(|| long.next().map(|figure| TestedFigure::Figure(*figure)))
-            .ok_or_else(|| ConditionError::Figure(name.to_owned()))?;
+        let what =
+            short.or_else(|| long.next().map(|figure| TestedFigure::Figure(*figure))).ok_or_else(|| {
+                let names = names().join(", ");
+                format!("'{name}' is not a figure; give one of {names}, or a figure in `redyno help formats`")
+            })?;
         let bound = what.bound(name, bound)?;
         Ok(Self { text: text.trim().to_owned(), what, is_above, bound })
     }
@@ -182,9 +164,8 @@ impl TestedFigure {
         }
     }
 
-    fn bound(self, name: &str, text: &str) -> Result<Bound, ConditionError> {
-        let wrong =
-            |expected| ConditionError::Bound { bound: text.to_owned(), figure: name.to_owned(), expected };
+    fn bound(self, name: &str, text: &str) -> Result<Bound, String> {
+        let wrong = |expected| format!("'{text}' cannot be compared with {name}; give {expected}");
         let unit = self.figure(false).unit;
         let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
         let scaled = if unit == FigureUnit::Bytes { parse_bytes } else { parse_count };

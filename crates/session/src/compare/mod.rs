@@ -18,8 +18,8 @@ mod table;
 mod tests;
 
 pub use compared::RunComparison;
-pub use condition::{BoundedLatency, Condition, ConditionError, LatencyBound, MetCondition};
+pub use condition::{BoundedLatency, Condition, LatencyBound, MetCondition};
 pub use difference::Difference;
 pub use fit::{mismatches, planned_mismatches};
-pub use run::{Run, RunError};
+pub use run::Run;
 pub use table::{DifferenceTable, Sides};

@@ -264,15 +264,12 @@ fn the_segment_must_be_given_if_there_are_several() {
     timeline.push(&Record::Segment(Segment::new(1.0, 2, second)));
     let interval = Interval { t_s: 2.0, length_s: 1.0, segment: 2, ops: 5, ..Interval::default() };
     timeline.push(&Record::Interval(Box::new(interval)));
-    let error = Run::of("a", &timeline, None).unwrap_err().to_string();
+    let error = Run::of("a", &timeline, None).unwrap_err();
     assert!(error.starts_with("a has 2 segments under load (1: 50 clients × 1,"), "{error}");
     assert!(error.ends_with("; name one: a#1"), "{error}");
     assert_eq!(Run::of("a", &timeline, Some(2)).unwrap().name, "a#2");
-    assert!(Run::of("a", &timeline, Some(3)).unwrap_err().to_string().starts_with("a has no segment 3"));
-    assert_eq!(
-        Run::of("a", &Timeline::default(), None).unwrap_err().to_string(),
-        "a has no segment under load"
-    );
+    assert!(Run::of("a", &timeline, Some(3)).unwrap_err().starts_with("a has no segment 3"));
+    assert_eq!(Run::of("a", &Timeline::default(), None).unwrap_err(), "a has no segment under load");
 }
 
 /// A setting whose requests all fail is a run too, and one of several settings.

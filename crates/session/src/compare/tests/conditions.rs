@@ -61,7 +61,7 @@ fn a_condition_on_ping_has_the_units_of_other_latencies() {
     }
     assert_eq!("connect_p99_us > 2ms".parse::<Condition>().unwrap().latency_bound(), None);
     assert_eq!("ping_max < 1ms".parse::<Condition>().unwrap().latency_bound(), None);
-    let unknown = "ping_p98 > 1ms".parse::<Condition>().unwrap_err().to_string();
+    let unknown = "ping_p98 > 1ms".parse::<Condition>().unwrap_err();
     assert!(unknown.contains(", max, ping_p50, ping_p90, ping_p99, ping_p99.9, ping_max, or"), "{unknown}");
 }
 
@@ -90,7 +90,7 @@ fn a_value_may_have_the_suffixes_of_the_options_for_rates_and_sizes() {
         let condition: Condition = text.parse().unwrap();
         assert_eq!(condition.of_row(&Row::of_interval(&total), false).is_some(), is_met, "{text}");
     }
-    let error = "ops < 5x".parse::<Condition>().unwrap_err().to_string();
+    let error = "ops < 5x".parse::<Condition>().unwrap_err();
     let expected =
         "'5x' cannot be compared with ops; give a number such as 50 or 5k, or a change such as +10%";
     assert_eq!(error, expected);
@@ -184,7 +184,7 @@ fn a_wrong_condition_is_refused_with_the_expected_form() {
         ("errors > +10%", "'+10%' cannot be compared with errors; give a number"),
         ("ops < x%", "'x%' cannot be compared with ops; give a change such as +10%"),
     ] {
-        let error = text.parse::<Condition>().unwrap_err().to_string();
+        let error = text.parse::<Condition>().unwrap_err();
         assert!(error.starts_with(expected), "{error}");
     }
     let figure = figures::OPS_PER_S.name;
