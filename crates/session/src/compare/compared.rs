@@ -13,25 +13,6 @@ use crate::{
     stats::{Reason, Verdict, repeats, seconds},
 };
 
-/// The figures that are compared for closed loops, over all operations together.
-const CLOSED: [Figure; 7] = [
-    figures::OPS_PER_S,
-    figures::SERVICE_P50,
-    figures::SERVICE_P90,
-    figures::SERVICE_P99,
-    figures::SERVICE_P999,
-    figures::SERVICE_MAX,
-    figures::ERRORS,
-];
-const OPEN: [Figure; 7] = [
-    figures::OPS_PER_S,
-    figures::RESPONSE_P50,
-    figures::RESPONSE_P90,
-    figures::RESPONSE_P99,
-    figures::RESPONSE_P999,
-    figures::RESPONSE_MAX,
-    figures::ERRORS,
-];
 /// The figures that are compared for each single operation.
 const OF_OPERATION: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99];
 
@@ -54,10 +35,10 @@ impl RunComparison {
     pub fn of(base: &[Run], new: &[Run]) -> Self {
         let is_open = base.iter().chain(new).all(Run::is_open);
         let is_monitor = base.iter().chain(new).all(Run::is_monitor);
-        let all = match () {
-            () if is_monitor => figures::MONITORED,
-            () if is_open => &OPEN[..],
-            () => &CLOSED[..],
+        let levels = if is_open { figures::RESPONSE } else { figures::SERVICE };
+        let all = match is_monitor {
+            true => figures::MONITORED.to_vec(),
+            false => [&[figures::OPS_PER_S], &levels[..], &[figures::ERRORS]].concat(),
         };
         let all = all.iter().chain(&figures::OF_RECEIVERS);
         let mut rows: Vec<_> = all.map(|figure| compared(base, new, None, *figure)).collect();
