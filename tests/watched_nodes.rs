@@ -231,7 +231,7 @@ fn a_node_that_stops_to_answer_is_marked_and_named_with_its_cause() {
 /// The threads of a session that watches a cluster of this many nodes, without those that measure PING.
 fn threads(nodes: usize) -> Vec<String> {
     let size = demo::Size { primaries: nodes, replicas: 0 };
-    let cluster = demo::DemoCluster::start(&demo::Options::default(), size).unwrap();
+    let cluster = demo::start_cluster(&demo::Options::default(), size).unwrap();
     let port = cluster.addresses[0].port().to_string();
     let running = Running::start(redyno(&["-p", &port, "--headless", "--json"]));
     running.wait_for("a poll of each node", |out| {

@@ -14,7 +14,7 @@ use super::{
     values::whole,
 };
 use crate::{
-    demo::{self, DemoCluster, Error, Fault, Options, Size},
+    demo::{self, Error, Fault, Options, Size},
     endpoint::Password,
     load::most_clients,
     print::words::StreamText,
@@ -91,15 +91,17 @@ fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow
         faults: args.faults.clone(),
         ..Options::default()
     };
-    let Some(nodes) = args.nodes else {
-        let server = demo::start(options).map_err(explained)?;
-        serve(&greeting(args, &[server.address]), || server.is_running(), stop, out)?;
-        return Ok(server.stop()?);
+    let size = args.nodes.map(|nodes| Size { primaries: nodes.into(), replicas: args.replicas.into() });
+    let started = match size {
+        None => demo::start(options),
+        Some(size) => demo::start_cluster(&options, size),
     };
-    let size = Size { primaries: nodes.into(), replicas: args.replicas.into() };
-    let cluster = DemoCluster::start(&options, size).map_err(explained)?;
-    serve(&greeting(args, &cluster.addresses), || cluster.is_running(), stop, out)?;
-    Ok(cluster.stop()?)
+    let server = started.map_err(explained)?;
+    writeln!(out, "{}", greeting(args, &server.addresses)).context("cannot write to the standard output")?;
+    while server.is_running() && stop.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
+        out.flush().context("cannot write to the standard output")?;
+    }
+    Ok(server.stop()?)
 }
 
 fn explained(error: Error) -> anyhow::Error {
@@ -107,19 +109,6 @@ fn explained(error: Error) -> anyhow::Error {
         Error::Taken(_) => anyhow::anyhow!("{error}; give another port with -p, or -p 0 for any free port"),
         other => other.into(),
     }
-}
-
-fn serve(
-    greeting: &str,
-    is_running: impl Fn() -> bool,
-    stop: &Receiver<Signal>,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
-    writeln!(out, "{greeting}").context("cannot write to the standard output")?;
-    while is_running() && stop.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
-        out.flush().context("cannot write to the standard output")?;
-    }
-    Ok(())
 }
 
 /// Returns the addresses of the server or of the nodes, and how to use them.

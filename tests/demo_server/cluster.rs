@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, net::SocketAddr, process::Command, time::Duration};
 
 use redyno::{
-    demo::{DemoCluster, Options, Size},
+    demo::{Handle, Options, Size, start_cluster},
     knobs::Knobs,
     load::LoadPlan,
     workload::Workload,
@@ -15,9 +15,9 @@ use crate::support::{
     wait_for,
 };
 
-fn cluster(faults: &[&str]) -> DemoCluster {
+fn cluster(faults: &[&str]) -> Handle {
     let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-    DemoCluster::start(&Options { faults, ..Options::default() }, Size { primaries: 3, replicas: 1 }).unwrap()
+    start_cluster(&Options { faults, ..Options::default() }, Size { primaries: 3, replicas: 1 }).unwrap()
 }
 
 /// The number after `field` in a node's INFO; 0 if the node does not list it.
@@ -28,12 +28,12 @@ fn number(node: SocketAddr, field: &str) -> u64 {
     digits.flatten().map_or(0, |digits| digits.parse().unwrap())
 }
 
-fn calls(cluster: &DemoCluster, command: &str) -> u64 {
+fn calls(cluster: &Handle, command: &str) -> u64 {
     cluster.addresses.iter().map(|node| number(*node, &format!("cmdstat_{command}:calls="))).sum()
 }
 
 /// A load on all nodes.
-fn driven(cluster: &DemoCluster, workload: Workload) -> Driven {
+fn driven(cluster: &Handle, workload: Workload) -> Driven {
     let knobs = Knobs { load: true, clients: 8, pipeline: 4, keyspace: 20_000, ..Knobs::default() };
     let plan =
         LoadPlan { timeout: Duration::from_secs(20), ..cluster_plan(cluster.addresses[0].port(), 1000) };

@@ -1,7 +1,7 @@
 //! Starts and stops the nodes of the built-in cluster. Its own thread carries out the simulated faults of the
 //! whole cluster.
 
-use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use super::cluster::{ClusterData, ClusterLayout, Member};
 use crate::{
@@ -32,73 +32,36 @@ pub struct Size {
     pub replicas: usize,
 }
 
-/// A running cluster. Dropping the cluster stops its nodes.
-#[derive(Debug)]
-pub struct DemoCluster {
-    /// The addresses of the nodes: first all primaries, then the first replica of each primary, then the second
-    /// replicas, and so on.
-    pub addresses: Vec<SocketAddr>,
-    stop: Arc<StopSignal>,
-    thread: Option<JoinHandle<Result<(), Error>>>,
-}
-
-impl DemoCluster {
-    /// Starts a cluster. The first node listens on the address of the options. The other nodes listen on the ports that
-    /// follow the first node's port, or on free ports if these ports are taken.
-    ///
-    /// # Errors
-    /// Fails if the faults do not fit the size of the cluster, or if a node does not start.
-    pub fn start(options: &Options, size: Size) -> Result<Self, Error> {
-        check(&options.faults, size)?;
-        let shared = Arc::new(ClusterData::new(ClusterLayout::new(size.primaries, size.replicas)));
-        let (of_all, of_nodes) = options.faults.iter().cloned().partition(|fault| fault.kind.is_of_cluster());
-        let mut conductor =
-            Conductor { shared, options: Options { faults: of_nodes, ..options.clone() }, nodes: Vec::new() };
-        let mut addresses: Vec<SocketAddr> = Vec::new();
-        for node in 0..size.primaries * (1 + size.replicas) {
-            let next = |first: &SocketAddr| first.port().checked_add(node as u16).unwrap_or(0);
-            let wanted = addresses.first().map_or(options.address.port(), next);
-            let handle = match conductor.launch(node, wanted) {
-                Err(Error::Taken(_)) if node > 0 => conductor.launch(node, 0)?,
-                other => other?,
-            };
-            addresses.push(handle.address);
-            conductor.shared.change().nodes[node].port = handle.address.port();
-            conductor.nodes.push(Some(handle));
-        }
-        let stop = Arc::new(StopSignal::default());
-        let thread = std::thread::Builder::new().name("demo-cluster".to_owned()).spawn({
-            let stop = Arc::clone(&stop);
-            let script = FaultScript::new(of_all, options.seed);
-            move || conductor.run(script, &stop)
-        })?;
-        Ok(Self { addresses, stop, thread: Some(thread) })
+/// Starts a cluster. The first node listens on the address of the options. The other nodes listen on the ports that
+/// follow the first node's port, or on free ports if these ports are taken.
+///
+/// # Errors
+/// Fails if the faults do not fit the size of the cluster, or if a node does not start.
+pub fn start_cluster(options: &Options, size: Size) -> Result<Handle, Error> {
+    check(&options.faults, size)?;
+    let shared = Arc::new(ClusterData::new(ClusterLayout::new(size.primaries, size.replicas)));
+    let (of_all, of_nodes) = options.faults.iter().cloned().partition(|fault| fault.kind.is_of_cluster());
+    let mut conductor =
+        Conductor { shared, options: Options { faults: of_nodes, ..options.clone() }, nodes: Vec::new() };
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for node in 0..size.primaries * (1 + size.replicas) {
+        let next = |first: &SocketAddr| first.port().checked_add(node as u16).unwrap_or(0);
+        let wanted = addresses.first().map_or(options.address.port(), next);
+        let handle = match conductor.launch(node, wanted) {
+            Err(Error::Taken(_)) if node > 0 => conductor.launch(node, 0)?,
+            other => other?,
+        };
+        addresses.push(handle.address);
+        conductor.shared.change().nodes[node].port = handle.address.port();
+        conductor.nodes.push(Some(handle));
     }
-
-    /// Returns whether the cluster is still running.
-    pub fn is_running(&self) -> bool {
-        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
-    }
-
-    /// Stops all nodes.
-    ///
-    /// # Errors
-    /// Fails if a node had failed before.
-    pub fn stop(mut self) -> Result<(), Error> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<(), Error> {
-        self.stop.request();
-        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or(Err(Error::Panicked)))
-    }
-}
-
-impl Drop for DemoCluster {
-    fn drop(&mut self) {
-        // A caller that needs the result calls `stop`.
-        let _ = self.end();
-    }
+    let stop = Arc::new(StopSignal::default());
+    let thread = std::thread::Builder::new().name("demo-cluster".to_owned()).spawn({
+        let stop = Arc::clone(&stop);
+        let script = FaultScript::new(of_all, options.seed);
+        move || conductor.run(script, &stop)
+    })?;
+    Ok(Handle { address: addresses[0], addresses, _unix_file: None, stop, waker: None, thread: Some(thread) })
 }
 
 /// Returns an error if a cluster of this size cannot have one of the faults.

@@ -29,7 +29,7 @@ mod server;
 mod state;
 mod store;
 
-pub use self::conductor::{DemoCluster, Size};
+pub use self::conductor::{Size, start_cluster};
 pub use self::faults::Fault;
 pub use self::server::{Error, Handle, Options, start};
 

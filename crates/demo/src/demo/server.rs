@@ -121,10 +121,11 @@ pub(super) fn launch(options: Options, member: Option<Member>) -> Result<Handle,
             // The engine's clock starts here, on the server's thread.
             let mut engine = Engine::new(config, script, Arc::clone(&stop), seed);
             engine.state.member = member.map(Arc::new);
-            EventLoop::new(poll, listeners, engine, stop)?.run()
+            Ok(EventLoop::new(poll, listeners, engine, stop)?.run()?)
         }
     })?;
-    Ok(Handle { address, _unix_file: unix_file, stop, waker, thread: Some(thread) })
+    let addresses = vec![address];
+    Ok(Handle { address, addresses, _unix_file: unix_file, stop, waker: Some(waker), thread: Some(thread) })
 }
 
 fn listen(address: &SockAddr) -> io::Result<Socket> {
@@ -139,7 +140,7 @@ fn listen(address: &SockAddr) -> io::Result<Socket> {
 
 /// The file of a unix socket; dropping this value removes the file.
 #[derive(Debug)]
-struct SocketFile(PathBuf);
+pub(super) struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
@@ -148,27 +149,30 @@ impl Drop for SocketFile {
     }
 }
 
-/// The handle of a running server. Dropping the handle stops the server.
+/// The handle of a running server or cluster. Dropping the handle stops the server, or all nodes of the cluster.
 #[derive(Debug)]
 pub struct Handle {
-    /// The address on which the server listens.
+    /// The address on which the server, or the cluster's first node, listens.
     pub address: SocketAddr,
-    _unix_file: Option<SocketFile>,
-    stop: Arc<StopSignal>,
-    waker: Waker,
-    thread: Option<JoinHandle<io::Result<()>>>,
+    /// The addresses of all nodes: first all primaries, then the first replica of each primary, then the second
+    /// replicas, and so on. A single server has one address.
+    pub addresses: Vec<SocketAddr>,
+    pub(super) _unix_file: Option<SocketFile>,
+    pub(super) stop: Arc<StopSignal>,
+    pub(super) waker: Option<Waker>,
+    pub(super) thread: Option<JoinHandle<Result<(), Error>>>,
 }
 
 impl Handle {
-    /// Returns whether the server is still running.
+    /// Returns whether the server or the cluster is still running.
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Stops the server: closes its connections, and waits until its thread has ended.
+    /// Stops the server or the cluster: closes its connections, and waits until its thread has ended.
     ///
     /// # Errors
-    /// Fails if the server had failed before.
+    /// Fails if the server or a node had failed before.
     pub fn stop(mut self) -> Result<(), Error> {
         self.end()
     }
@@ -176,12 +180,8 @@ impl Handle {
     fn end(&mut self) -> Result<(), Error> {
         self.stop.request();
         // If the poll is gone, the thread has ended already.
-        let _ = self.waker.wake();
-        match self.thread.take().map(JoinHandle::join) {
-            None => Ok(()),
-            Some(Ok(result)) => result.map_err(Error::System),
-            Some(Err(_)) => Err(Error::Panicked),
-        }
+        let _ = self.waker.as_ref().map(Waker::wake);
+        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or(Err(Error::Panicked)))
     }
 }
 
