@@ -25,7 +25,7 @@ use super::{
     ycsb::YcsbArgs,
 };
 use crate::{
-    compat::{BenchArgs, MemtierArgs},
+    compat::{BenchOptions, MemtierOptions},
     runner::UsageError,
 };
 
@@ -58,11 +58,14 @@ const COMMANDS: &[CommandRow] = &[
         "series",
         "Run a series of measurements, published ones or your own, and print one table",
     ),
-    row::<BenchArgs>(
+    row::<BenchOptions>(
         "bench",
         "Measure as redis-benchmark and valkey-benchmark do: their options, tests and output",
     ),
-    row::<MemtierArgs>("memtier", "Measure as memtier_benchmark does: its options, its table and its JSON"),
+    row::<MemtierOptions>(
+        "memtier",
+        "Measure as memtier_benchmark does: its options, its table and its JSON",
+    ),
     row::<YcsbArgs>("ycsb", "Load and run as YCSB does: its options, properties, key names and output"),
     row::<AgentArgs>("agent", "Send part of the load from this machine, for a session on another machine"),
     row::<DoctorArgs>(
@@ -102,14 +105,14 @@ const COMMANDS: &[CommandRow] = &[
     row::<ManArgs>("man", "Print the manual page of redyno or of a command, or write all manual pages"),
 ];
 
-impl Arguments for BenchArgs {
+impl Arguments for BenchOptions {
     fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
-        // `bench` and `memtier` must be the first word: their arguments are parsed before clap parses a command line.
+        // `bench` and `memtier` are carried out before redyno's own command line is read.
         Err(UsageError::of("bench must be the first argument: redyno bench ...").into())
     }
 }
 
-impl Arguments for MemtierArgs {
+impl Arguments for MemtierOptions {
     fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         Err(UsageError::of("memtier must be the first argument: redyno memtier ...").into())
     }

@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Arg, ArgAction, Args, Command, ValueHint, builder::PossibleValuesParser};
+use clap::{Arg, Args, Command, ValueHint, builder::PossibleValuesParser};
 use clap_complete::{
     ArgValueCompleter, CompleteEnv, CompletionCandidate, PathCompleter, engine::ValueCompleter as _,
     env::Shells,
@@ -20,7 +20,6 @@ use super::{
 };
 use crate::{
     app::Screen,
-    compat::{memtier, redis_benchmark},
     endpoint::ReadFrom,
     experiment::{Dimension, series::series_presets},
     export::{Format, Rows},
@@ -124,34 +123,7 @@ fn with_names(line: Command) -> Command {
             _ => with_completions(argument),
         })
     };
-    named(line).mut_subcommands(|command| with_tool_options(named(command)))
-}
-
-/// Replaces the arguments of `bench` and `memtier` by the options in their tables; other commands stay unchanged.
-fn with_tool_options(command: Command) -> Command {
-    let table = match command.get_name() {
-        "bench" => &redis_benchmark::OPTIONS,
-        "memtier" => &memtier::OPTIONS,
-        _ => return command,
-    };
-    // All commands have `--help` in common.
-    let shown =
-        table.all().filter(|option| option.is_supported() && option.names().all(|name| name != "--help"));
-    let options = shown.map(|option| {
-        let action = if option.takes_value() { ArgAction::Set } else { ArgAction::SetTrue };
-        let argument = Arg::new(option.written).help(option.help.as_str()).action(action);
-        let argument = option.names().fold(argument, |argument, name| {
-            match (name.strip_prefix("--"), name.strip_prefix('-').and_then(|name| name.chars().next())) {
-                (Some(long), _) if argument.get_long().is_none() => argument.long(long),
-                (Some(long), _) => argument.visible_alias(long),
-                (None, Some(short)) if argument.get_short().is_none() => argument.short(short),
-                (None, short) => argument.visible_short_aliases(short),
-            }
-        });
-        if option.written.ends_with(" FILE") { argument.value_hint(ValueHint::AnyPath) } else { argument }
-    });
-    let about = command.get_about().cloned().unwrap_or_default();
-    Command::new(command.get_name().to_owned()).about(about).disable_help_flag(true).args(options)
+    named(line).mut_subcommands(named)
 }
 
 /// Returns an argument with its completions: names, files, or both.

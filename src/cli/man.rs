@@ -22,7 +22,6 @@ use clap_mangen::{
 use super::command::{Arguments, Invocation, PlanResult};
 use crate::{
     app::{Context, bindings},
-    compat::{memtier, redis_benchmark},
     runner::{Failure, UsageError, text_plan},
     session::today,
 };
@@ -130,21 +129,11 @@ fn sections(text: &str) -> &str {
     &text[text.find(".SH ").unwrap_or(text.len())..]
 }
 
-/// Returns the options of a command. The options of an imitated tool come from the table of that tool.
+/// Returns the options of a command.
 fn options(command: &Command) -> String {
-    let tool = match command.get_name() {
-        "bench" => &redis_benchmark::OPTIONS,
-        "memtier" => &memtier::OPTIONS,
-        _ => {
-            let mut text = Vec::new();
-            Man::new(command.clone()).render_options_section(&mut text).expect("memory takes all of it");
-            return String::from_utf8(text).expect("it is made of text");
-        }
-    };
-    let known = tool.all().filter(|option| option.is_supported());
-    let options = list("OPTIONS", known.map(|option| (option.written, option.help.as_str())));
-    let different = paragraphs("DIFFERENT ON PURPOSE", tool.differences());
-    options.render() + sections(&different.render())
+    let mut text = Vec::new();
+    Man::new(command.clone()).render_options_section(&mut text).expect("memory takes all of it");
+    String::from_utf8(text).expect("it is made of text")
 }
 
 /// Returns the section with all commands and the names of their pages.

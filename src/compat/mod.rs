@@ -6,10 +6,9 @@
 //! | redis-benchmark, valkey-benchmark | `redyno bench`, or a link of one of these names | [`redis_benchmark`] |
 //! | memtier_benchmark | `redyno memtier`, or a link of that name | [`memtier`] |
 //!
-//! clap parses redis-cli's options, together with redyno's own options. The benchmarks parse their arguments
-//! in ways that clap does not support, and have other error texts. Each benchmark has a table of options,
-//! which is also the text of its help. One parser (`options`) serves both benchmarks. The runs of the
-//! imitated benchmarks are not sessions. redyno sends to the server only the load and the few requests that
+//! clap parses the options. redis-cli's options are parsed together with redyno's own options. The benchmarks have
+//! their own parsers (`options`), because their texts about a refused command line are other. The runs of the imitated
+//! benchmarks are not sessions. redyno sends to the server only the load and the few requests that
 //! the original tools also send, such as CONFIG GET.
 
 mod imitated_commands;
@@ -21,4 +20,6 @@ pub mod redis_cli;
 mod run;
 mod server;
 
-pub use self::imitated_commands::{BenchArgs, MemtierArgs, run_imitated_tool};
+pub use self::{
+    imitated_commands::run_imitated_tool, memtier::MemtierOptions, redis_benchmark::BenchOptions,
+};

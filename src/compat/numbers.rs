@@ -31,6 +31,28 @@ pub fn seconds(text: &str) -> Option<Duration> {
     Some(Duration::try_from_secs_f64(number).unwrap_or(Duration::MAX)).filter(|length| !length.is_zero())
 }
 
+/// Returns a parser of an option's value. `read` returns `None` for an invalid value. `reason` is the error; if it begins
+/// with `must`, it follows the name of the option.
+pub fn checked<T>(
+    read: fn(&str) -> Option<T>,
+    reason: &'static str,
+) -> impl Fn(&str) -> Result<T, &'static str> + Clone + Send + Sync {
+    move |text| read(text).ok_or(reason)
+}
+
+/// The error about a number that is not above zero.
+pub const POSITIVE: &str = "must be greater than zero.";
+
+/// Parses a number above zero.
+pub fn positive<N: FromStr + PartialOrd + Default>(text: &str) -> Result<N, &'static str> {
+    number(text).filter(|number| *number > N::default()).ok_or(POSITIVE)
+}
+
+/// Parses a number of this type.
+pub fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
+    number(text).ok_or("must be a valid number.")
+}
+
 /// A ratio `a:b`: `a` requests of the first kind, then `b` of the second kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ratio {

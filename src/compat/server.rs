@@ -3,6 +3,9 @@
 
 use std::{io, net::IpAddr, path::PathBuf, sync::Arc};
 
+use clap::Args;
+
+use super::{numbers::checked, options::NO_NAMES};
 use crate::{
     endpoint::{
         Address, ClientCertificate, Cluster, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password,
@@ -12,26 +15,51 @@ use crate::{
     untrusted,
 };
 
-/// The values of the options for the server.
-#[derive(Debug, Clone, Default)]
+/// The options for the server that the tools have in common, and the values of their other options for the server.
+#[derive(Args, Debug, Clone, Default)]
 pub struct ServerOptions {
+    /// Enable TLS transport security
+    #[arg(id = "is_tls", long = "tls")]
+    pub is_tls: bool,
+    /// Server name indication for TLS
+    #[arg(long, value_name = "HOST")]
+    sni: Option<String>,
+    /// Use this bundle of CAs for TLS (default: the system's CAs)
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<PathBuf>,
+    /// Use this client certificate for TLS
+    #[arg(long = "cert", value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
+    /// Use this private key for TLS
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Divide the keys among several servers, each named by its own -u. The consistent hash is that of libmemcached
+    #[arg(long, value_name = "ketama", value_parser = checked(ketama, "must be ketama."))]
+    hash: Option<String>,
+    #[arg(skip)]
     pub host: Option<String>,
+    #[arg(skip)]
     pub port: Option<u16>,
+    #[arg(skip)]
     pub socket: Option<PathBuf>,
     /// Whether to use only the IPv6 addresses of the host, or only its IPv4 addresses.
+    #[arg(skip)]
     pub is_ipv6: Option<bool>,
+    #[arg(skip)]
     pub user: Option<String>,
+    #[arg(skip)]
     pub password: Option<String>,
+    #[arg(skip)]
     pub db: i64,
-    pub is_tls: bool,
+    #[arg(skip)]
     pub tls: TlsSettings,
-    /// The client certificate. The private key is a separate option.
-    pub certificate: Option<PathBuf>,
-    pub key: Option<PathBuf>,
-    /// Whether the servers of all URIs share the load by consistent hash (`--hash ketama`).
-    pub is_ring: bool,
     /// The parsed URIs, in their order.
+    #[arg(skip)]
     uris: Vec<ParsedUri>,
+}
+
+fn ketama(text: &str) -> Option<String> {
+    Some(text.to_owned()).filter(|name| name == "ketama")
 }
 
 /// The error for `--hash` if only some of the URIs request TLS.
@@ -43,8 +71,11 @@ impl ServerOptions {
     ///
     /// # Errors
     /// Fails if the URI is invalid.
-    pub fn take_uri(&mut self, text: &str) -> Result<Dialect, UriError> {
-        let parsed = parse_uri(text)?;
+    pub fn take_uri(&mut self, text: &str) -> Result<Dialect, String> {
+        if text.starts_with('@') {
+            return Err(format!("{text}{NO_NAMES}"));
+        }
+        let parsed = parse_uri(text).map_err(|error| error.to_string())?;
         self.uris.push(parsed.clone());
         match parsed.target.address {
             Address::Tcp { host, port } => {
@@ -57,7 +88,7 @@ impl ServerOptions {
                 self.socket = Some(path);
                 self.db = if text.contains('?') { parsed.target.db.into() } else { self.db };
             }
-            Address::Service(_) => return Err(UriError::Sentinels),
+            Address::Service(_) => return Err(UriError::Sentinels.to_string()),
         }
         if let Some(Credentials { user, password }) = parsed.target.credentials {
             (self.user, self.password) = (user, Some(password.reveal().to_owned()));
@@ -66,33 +97,20 @@ impl ServerOptions {
         Ok(parsed.target.dialect)
     }
 
-    /// Handles an option that all tools have in common. Returns whether `option` is such an option.
-    pub fn take(&mut self, option: &str, text: &str) -> bool {
-        match option {
-            "-h" => self.host = Some(text.to_owned()),
-            "-s" | "-S" => self.socket = Some(text.into()),
-            "-4" => self.is_ipv6 = Some(false),
-            "-6" => self.is_ipv6 = Some(true),
-            "--user" => self.user = Some(text.to_owned()),
-            "--tls" => self.is_tls = true,
-            "--hash" if text == "ketama" => self.is_ring = true,
-            "--sni" => self.tls.server_name = Some(text.to_owned()),
-            "--cert" => self.certificate = Some(text.into()),
-            "--key" => self.key = Some(text.into()),
-            "--insecure" | "--tls-skip-verify" => self.tls.trust = Trust::Anybody,
-            "--cacert" | "--cacertdir" => {
-                if let Trust::System = self.tls.trust {
-                    self.tls.trust = Trust::These { file: None, directory: None };
-                }
-                match &mut self.tls.trust {
-                    Trust::These { file, .. } if option == "--cacert" => *file = Some(text.into()),
-                    Trust::These { directory, .. } => *directory = Some(text.into()),
-                    Trust::System | Trust::Anybody => {}
-                }
-            }
-            _ => return false,
-        }
-        true
+    /// Returns whether the servers of all URIs share the load by consistent hash (`--hash ketama`).
+    pub fn is_ring(&self) -> bool {
+        self.hash.is_some()
+    }
+
+    /// Sets which certificates are trusted: any certificate (`is_unverified`), or those of the CAs in `--cacert` and in
+    /// this directory.
+    pub fn settle_tls(&mut self, is_unverified: bool, directory: Option<PathBuf>) {
+        self.tls.trust = match (self.cacert.clone(), directory) {
+            _ if is_unverified => Trust::Anybody,
+            (None, None) => Trust::System,
+            (file, directory) => Trust::These { file, directory },
+        };
+        self.tls.server_name = self.sni.clone();
     }
 
     /// Returns whether the host is an IP address of the family that `-4` or `-6` excludes.
@@ -130,7 +148,7 @@ impl ServerOptions {
     /// # Errors
     /// Returns a message if the servers cannot share a load.
     pub fn ring(&self, target: &Target) -> Result<Option<Arc<Cluster>>, String> {
-        if !self.is_ring {
+        if !self.is_ring() {
             return Ok(None);
         }
         // The URIs are compared before the other options apply to all servers.

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use super::option_values::{KeyOrder, MemtierOptions};
+use super::{option_values::KeyOrder, options::MemtierOptions};
 use crate::{
     compat::{
         numbers::{NumberRange, Ratio},

@@ -10,7 +10,7 @@
 
 use std::{path::Path, sync::mpsc::Receiver};
 
-use super::{load::FIND_LIMIT, option_values::MemtierOptions};
+use super::{load::FIND_LIMIT, options::MemtierOptions};
 use crate::{
     compat::server::os_error_text,
     endpoint::{Target, talk},
@@ -315,7 +315,7 @@ mod tests {
                 (&stream).write_all(&reply).unwrap();
             }
         });
-        let mut options = MemtierOptions::default();
+        let mut options = crate::compat::memtier::parse::tests::options("");
         options.import.records = vec![record; 600].into();
         let verified = verify(&options, &parse_uri(&uri).unwrap().target, &interrupts).unwrap();
         server.join().unwrap();

@@ -8,7 +8,7 @@ mod tests;
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    configuration::configuration, import::Verification, option_values::MemtierOptions, requests::RunRequests,
+    configuration::configuration, import::Verification, options::MemtierOptions, requests::RunRequests,
 };
 use crate::{
     endpoint::Target,

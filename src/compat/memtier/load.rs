@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{option_values::MemtierOptions, requests::RunRequests, run::Memtier};
+use super::{options::MemtierOptions, requests::RunRequests, run::Memtier};
 use crate::{
     endpoint::{Cluster, Target},
     knobs::Knobs,

@@ -4,12 +4,11 @@
 //! marker key, and removes nothing.
 //!
 //! ```text
-//! argv ─► parse (with options and take) ─► MemtierOptions ─► requests ─► Memtier, run after run ─► Results
+//! argv ─► parse (with clap) ─► MemtierOptions ─► requests ─► Memtier, run after run ─► Results
 //!                                                                                                     │
 //!                                                                    layout: progress, table, JSON ◄──┘
 //! ```
-//! `options.txt` lists the options and, below them, the deliberate differences. `--help` prints the whole
-//! file.
+//! `options` describes the options and, below them, the deliberate differences. `--help` prints all of it.
 
 mod command;
 mod configuration;
@@ -26,7 +25,6 @@ mod requests;
 mod retries;
 mod run;
 mod statsd;
-mod take;
 
-pub use self::options::OPTIONS;
+pub use self::options::MemtierOptions;
 pub(super) use self::run::run;

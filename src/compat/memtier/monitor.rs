@@ -8,11 +8,15 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use clap::Args;
+
 use super::{
-    option_values::{KeyOrder, MemtierOptions, MemtierProtocol, UserCommand},
+    option_values::{KeyOrder, MemtierProtocol, UserCommand, monitor_pattern},
+    options::MemtierOptions,
     requests::RunRequests,
 };
 use crate::{
+    compat::numbers::checked,
     untrusted,
     workload::{MonitorCommands, Operation, Trace, TraceOrder, command_of, moved_keys, not_sent},
 };
@@ -21,13 +25,21 @@ const PLACEHOLDER: &[u8] = b"__monitor_line";
 const ANY: &[u8] = b"__monitor_line@__";
 /// The largest number of malformed lines that are named.
 const MOST_NAMED: usize = 5;
+const ORDERS: &str = "must be 'S' (sequential) or 'R' (random).";
 
-/// The values of the options for a file with the output of MONITOR.
-#[derive(Clone, Default)]
+/// The options for a file with the output of MONITOR.
+#[derive(Args, Debug, Clone)]
 pub(super) struct MonitorOptions {
+    /// Read commands from this file with the output of MONITOR: --command __monitor_line1__ sends the first command,
+    /// __monitor_line@__ all commands in turn. Commands that could harm the server, that wait, or whose keys are
+    /// unknown are counted, but not sent
+    #[arg(id = "monitor_input", long = "monitor-input", value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-    pub(super) is_random: bool,
+    /// Whether __monitor_line@__ sends the commands in their order (S) or at random (R)
+    #[arg(long = "monitor-pattern", default_value = "S", value_parser = checked(monitor_pattern, ORDERS))]
+    pub(super) order: KeyOrder,
     /// Those commands of the file that redyno sends; empty until the file is read.
+    #[arg(skip)]
     pub(super) commands: Vec<Vec<Vec<u8>>>,
 }
 
@@ -123,7 +135,8 @@ impl RunRequests {
         for sender in &senders {
             self.row_of.insert(self.workload.operations[usize::from(*sender)].name.clone(), row);
         }
-        let order = if options.monitor.is_random { TraceOrder::Random } else { TraceOrder::OfFile };
+        let order =
+            if options.monitor.order == KeyOrder::Random { TraceOrder::Random } else { TraceOrder::OfFile };
         self.workload.trace = Some(Trace::of_commands(senders, commands.into_iter(), order));
     }
 }

@@ -1,18 +1,13 @@
-//! The values of the options of `redyno memtier`, with memtier_benchmark's defaults.
+//! The values of the options of `redyno memtier`, and the parsers of those values that only memtier_benchmark has.
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{
-    import::ImportedRecord, monitor::MonitorOptions, prometheus::PrometheusOptions, retries::RetryOptions,
-    statsd::StatsdOptions,
-};
+use clap::Args;
+
+use super::{import::ImportedRecord, options::MemtierOptions};
 use crate::{
-    compat::{
-        numbers::{NumberRange, Ratio},
-        server::ServerOptions,
-    },
+    compat::numbers::{NumberRange, POSITIVE, Ratio, number, positive},
     endpoint::ReadFrom,
-    export::memtier::PERCENTILES,
     knobs::{MAX_CLIENTS, MAX_PIPELINE},
     protocol::Dialect,
 };
@@ -33,6 +28,16 @@ redyno_engine::named_values! {
 }
 
 impl MemtierProtocol {
+    pub(super) fn read(text: &str) -> Result<Self, &'static str> {
+        match Self::ALL.into_iter().find(|protocol| protocol.name() == text) {
+            Some(protocol) => Ok(protocol),
+            None if text == "memcache_binary" => Err(
+                "memcache_binary is not supported by redyno memtier: give -P memcache_text, memcached's text protocol.",
+            ),
+            None => Err("supported protocols are 'memcache_text', 'redis', 'resp2' and 'resp3'."),
+        }
+    }
+
     pub(super) fn dialect(self) -> Dialect {
         match self {
             Self::Redis | Self::Resp2 => Dialect::Resp2,
@@ -76,6 +81,12 @@ pub(super) enum RequestCount {
     AllKeys,
 }
 
+impl RequestCount {
+    pub(super) fn read(text: &str) -> Result<Self, &'static str> {
+        if text == "allkeys" { Ok(Self::AllKeys) } else { positive(text).map(Self::Each) }
+    }
+}
+
 redyno_engine::named_values! {
     /// The rows of the table for commands given by the user.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -88,112 +99,108 @@ redyno_engine::named_values! {
     }
 }
 
-/// The values of the options for imported data.
-#[derive(Clone, Default)]
+impl Breakdown {
+    pub(super) fn read(text: &str) -> Result<Self, &'static str> {
+        let known = Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text));
+        known.ok_or("must be 'command' or 'line'.")
+    }
+}
+
+/// The options for imported data.
+#[derive(Args, Debug, Clone, Default)]
 pub(super) struct ImportOptions {
+    /// Write the records of this file in their order, with SET, or with SETEX if they have an expiry, and read their
+    /// keys with GET. The file is read into memory first
+    #[arg(id = "data_import", long = "data-import", value_name = "FILE", conflicts_with = "is_cluster")]
     pub(super) file: Option<PathBuf>,
     /// The records of the file; empty until the file is read.
+    #[arg(skip)]
     pub(super) records: Arc<[ImportedRecord]>,
+    /// Read all imported records back after the run, each once
+    #[arg(long = "data-verify", conflicts_with = "hash")]
     pub(super) is_verified: bool,
-    /// Whether the records are only verified.
+    /// Only verify the imported data, as --data-verify does, without a run
+    #[arg(long = "verify-only", conflicts_with = "hash")]
     pub(super) is_only_verified: bool,
+    /// Ignore expiry information in imported data
+    #[arg(long = "no-expiry")]
     pub(super) has_no_expiry: bool,
 }
 
-/// The values of the options.
-#[derive(Clone, Default)]
-pub(super) struct MemtierOptions {
-    pub(super) server: ServerOptions,
-    /// The URIs; without `--hash`, only the last URI is used.
-    pub(super) uris: Vec<String>,
-    pub(super) authenticate: Option<String>,
-    pub(super) protocol: MemtierProtocol,
-    /// Whether all primaries of the server's cluster get the load.
-    pub(super) is_cluster: bool,
-    pub(super) run_count: u32,
-    pub(super) out_file: Option<PathBuf>,
-    pub(super) shows_config: bool,
-    /// The beginning of the names of the clients' result files.
-    pub(super) client_stats: Option<String>,
-    /// The beginning of the names of the files with latency distributions.
-    pub(super) hdr_file_prefix: Option<String>,
-    pub(super) json_out_file: Option<PathBuf>,
-    pub(super) hides_histogram: bool,
-    pub(super) percentiles: Vec<f64>,
-    pub(super) prints_all_runs: bool,
-    pub(super) breakdown: Breakdown,
-    pub(super) statsd: StatsdOptions,
-    pub(super) prometheus: PrometheusOptions,
-    pub(super) requests: Option<RequestCount>,
-    /// The largest rate of one connection, in requests per second.
-    pub(super) rate: Option<u32>,
-    /// The number of clients per thread.
-    pub(super) clients: u32,
-    pub(super) threads: u32,
-    pub(super) test_time_s: Option<u64>,
-    /// The clients per thread at the beginning of a run that adds clients in steps.
-    pub(super) clients_start: Option<u32>,
-    /// The clients per thread that each step adds.
-    pub(super) clients_step: Option<u32>,
-    pub(super) step_duration_s: Option<u32>,
-    pub(super) ratio: Option<Ratio>,
-    pub(super) pipeline: u32,
-    pub(super) reconnect_interval: Option<u32>,
-    pub(super) reconnects_on_error: bool,
-    /// The largest number of failed attempts to reconnect, per client. With this number of failures, the run
-    /// ends.
-    pub(super) most_attempts: Option<u64>,
-    pub(super) has_backoff_factor: bool,
-    pub(super) retries: RetryOptions,
-    pub(super) read_from: ReadFrom,
-    pub(super) connection_timeout_s: u64,
-    pub(super) multi_key_get: u32,
-    pub(super) is_randomized: bool,
-    /// Whether the clients draw different keys in each run.
-    pub(super) has_seeds_by_run: bool,
-    /// Whether all commands of a turn have one key and go to the node of this key.
-    pub(super) is_transaction: bool,
-    pub(super) commands: Vec<UserCommand>,
-    /// Whether each SCAN sends the cursor from the previous reply.
-    pub(super) follows_cursors: bool,
-    /// The largest number of SCANs in a row that follow a cursor.
-    pub(super) most_scans: Option<u64>,
-    pub(super) data_size: Option<u32>,
-    pub(super) is_data_random: bool,
-    pub(super) data_size_range: Option<NumberRange>,
-    pub(super) data_size_list: Option<Vec<(u32, u32)>>,
-    pub(super) data_offset: u32,
-    pub(super) expiry_range: Option<NumberRange>,
-    pub(super) import: ImportOptions,
-    pub(super) monitor: MonitorOptions,
-    pub(super) key_prefix: String,
-    pub(super) key_minimum: u64,
-    pub(super) key_maximum: u64,
-    /// The key patterns of SET and of GET.
-    pub(super) key_pattern: Option<[KeyOrder; 2]>,
-    pub(super) key_stddev: Option<f64>,
-    pub(super) key_median: Option<f64>,
-    pub(super) key_zipf_exp: Option<f64>,
-    pub(super) wait_ratio: Option<Ratio>,
-    pub(super) num_slaves: Option<NumberRange>,
-    pub(super) wait_timeout: Option<NumberRange>,
+/// Parses a number that is finite and above zero.
+pub(super) fn above_zero(text: &str) -> Result<f64, &'static str> {
+    positive(text).and_then(|number: f64| if number.is_finite() { Ok(number) } else { Err(POSITIVE) })
+}
+
+pub(super) fn seconds(text: &str) -> Result<u64, &'static str> {
+    positive::<u32>(text).map(u64::from)
+}
+
+pub(super) fn port(text: &str) -> Option<u16> {
+    number(text).filter(|port| *port > 0)
+}
+
+pub(super) fn offset(text: &str) -> Option<u32> {
+    number(text).filter(|offset| *offset < 1 << 29)
+}
+
+pub(super) fn exponent(text: &str) -> Option<f64> {
+    number(text).filter(|exponent| *exponent > 0.0 && *exponent < 5.0)
+}
+
+pub(super) fn size_range(text: &str) -> Option<NumberRange> {
+    NumberRange::read(text).filter(|range| range.min > 0)
+}
+
+pub(super) fn size_pattern(text: &str) -> Result<KeyOrder, &'static str> {
+    match text {
+        "R" => Ok(KeyOrder::Random),
+        "S" => {
+            Err("--data-size-pattern S is not supported by redyno memtier: sizes are drawn at random (R).")
+        }
+        _ => Err("must be either R or S."),
+    }
+}
+
+pub(super) fn monitor_pattern(text: &str) -> Option<KeyOrder> {
+    KeyOrder::read(text).filter(|order| [KeyOrder::Random, KeyOrder::Sequential].contains(order))
+}
+
+/// Parses a list of TLS versions. Returns whether it contains TLS 1.2, and whether it contains TLS 1.3.
+pub(super) fn tls_protocols(text: &str) -> Result<[bool; 2], &'static str> {
+    let mut has = [false; 2];
+    for protocol in text.split(',') {
+        match protocol.to_ascii_lowercase().as_str() {
+            "tlsv1.2" => has[0] = true,
+            "tlsv1.3" => has[1] = true,
+            _ => return Err("--tls-protocols must be TLSv1.2, TLSv1.3 or both: redyno has no other version"),
+        }
+    }
+    Ok(has)
+}
+
+pub(super) fn reads(text: &str) -> Result<ReadFrom, &'static str> {
+    match text {
+        "primary" => Ok(ReadFrom::Primary),
+        // If no replica answers, reads go to the primary.
+        "secondary" | "secondaryPreferred" => Ok(ReadFrom::Replica),
+        "nearest" => Err(
+            "read-preference nearest needs PINGs, which redyno memtier does not send: use `redyno --read-from nearest`.",
+        ),
+        _ => Err("must be primary, secondary or secondaryPreferred."),
+    }
+}
+
+pub(super) fn key_pattern(text: &str) -> Result<[KeyOrder; 2], &'static str> {
+    let read = text.split_once(':').and_then(|(set, get)| Some([KeyOrder::read(set)?, KeyOrder::read(get)?]));
+    let patterns = read.ok_or("must be in the format of [S/R/G/P/Z]:[S/R/G/P/Z].")?;
+    if patterns.contains(&KeyOrder::Parallel) && patterns != [KeyOrder::Parallel; 2] {
+        return Err("parallel key-pattern must be configured for both SET and GET commands.");
+    }
+    Ok(patterns)
 }
 
 impl MemtierOptions {
-    /// Returns memtier_benchmark's defaults.
-    pub(super) fn usual() -> Self {
-        Self {
-            run_count: 1,
-            percentiles: PERCENTILES.to_vec(),
-            clients: 50,
-            threads: 4,
-            pipeline: 1,
-            key_prefix: "memtier-".to_owned(),
-            key_maximum: 10_000_000,
-            ..Self::default()
-        }
-    }
-
     pub(super) fn ratio(&self) -> Ratio {
         self.ratio.unwrap_or(Ratio { a: 1, b: 10 })
     }

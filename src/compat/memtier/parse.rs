@@ -6,17 +6,19 @@ pub(super) mod tests;
 
 use std::ffi::OsString;
 
+use clap::{ArgMatches, error::ErrorKind};
+
 use super::{
-    option_values::{Breakdown, KeyOrder, MemtierOptions, MemtierProtocol, UserCommand},
-    options::{OPTIONS, usage, version},
-    take::refused_with,
+    option_values::{Breakdown, KeyOrder, MemtierProtocol, UserCommand},
+    options::{ABSENT, KEY_MAXIMUM, KEY_PREFIX, MemtierOptions, parser},
 };
 use crate::{
     compat::{
-        options::{OptionReader, OptionRefusal, ParsingStyle},
+        options::{NO_NAMES, line_of, option_of, read, reason},
         run::PrintedText,
     },
     endpoint::ReadFrom,
+    protocol::Dialect,
 };
 
 /// The exit code of a refused command line, the same as memtier_benchmark's.
@@ -26,21 +28,107 @@ const REFUSED: u8 = 2;
 ///
 /// # Errors
 /// Returns the text to print if the arguments are invalid or request no run.
-pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions, PrintedText> {
-    let mut options = MemtierOptions::usual();
-    let read =
-        OptionReader::new(ParsingStyle::Getopt, OPTIONS.all(), words).read(|given| options.take(given));
-    match read.and_then(|_| options.settle()).and_then(|()| check(&options)) {
-        Ok(()) => Ok(options),
-        Err(OptionRefusal::Help) => Err(PrintedText::of(usage(program))),
-        Err(OptionRefusal::Version) => Err(PrintedText::of(version(program))),
-        Err(OptionRefusal::Message(line)) => Err(PrintedText::refusal(&line, REFUSED)),
-        Err(OptionRefusal::Wrong(_, why)) => Err(PrintedText::refusal(&format!("{program}: {why}"), REFUSED)),
+pub(super) fn parse(program: &'static str, words: &[OsString]) -> Result<MemtierOptions, PrintedText> {
+    let mut line = parser(program);
+    let (mut options, given) = match read::<MemtierOptions>(&mut line, words) {
+        Ok(read) => read,
+        Err(error) if !error.use_stderr() => return Err(PrintedText::of(error.to_string())),
+        Err(error) => return Err(PrintedText::refusal(&complaint(program, &error), REFUSED)),
+    };
+    if let Some((name, hint)) = ABSENT.iter().find(|(name, _)| given.contains_id(name)) {
+        let hint = if hint.is_empty() { String::new() } else { format!(": {hint}") };
+        let line = format!("error: {name} is not supported by redyno memtier{hint}.");
+        return Err(PrintedText::refusal(&line, REFUSED));
+    }
+    let settled = options.settle(&given).and_then(|()| check(&options));
+    settled.map_err(|line| PrintedText::refusal(&format!("error: {line}"), REFUSED))?;
+    Ok(options)
+}
+
+/// Returns the line about a word that clap refuses. If memtier_benchmark refuses the word, too, the text is getopt's or
+/// memtier_benchmark's.
+fn complaint(program: &str, error: &clap::Error) -> String {
+    let option = option_of(error);
+    let name = option.trim_start_matches('-');
+    let wrong = match (error.kind(), reason(error)) {
+        (_, Some(reason)) if reason.starts_with("must ") => return format!("error: {name} {reason}"),
+        (_, Some(reason)) => return format!("error: {reason}"),
+        (ErrorKind::UnknownArgument, _) if option.starts_with("--") => {
+            format!("unrecognized option '{option}'")
+        }
+        (ErrorKind::UnknownArgument, _) if option.starts_with('@') => format!("{option}{NO_NAMES}"),
+        (ErrorKind::UnknownArgument, _) if option == name => format!("'{option}' is no option"),
+        (ErrorKind::UnknownArgument, _) => format!("invalid option -- '{name}'"),
+        (ErrorKind::TooManyValues, _) => format!("option '{option}' doesn't allow an argument"),
+        (ErrorKind::InvalidValue, _) => format!("option '{option}' requires an argument"),
+        _ => line_of(error),
+    };
+    format!("{program}: {wrong}")
+}
+
+impl MemtierOptions {
+    /// Applies the options that depend on others: `--command-ratio` to its `--command`, `-a` and then `--uri` to the
+    /// server.
+    ///
+    /// # Errors
+    /// Fails if a URI is invalid, if a command is missing, or if an option cannot be used with `--hash`.
+    fn settle(&mut self, given: &ArgMatches) -> Result<(), String> {
+        self.settle_commands(given)?;
+        self.most_attempts = self.most_attempts.filter(|most| *most > 0);
+        self.most_scans = self.most_scans.filter(|most| *most > 0);
+        self.import.is_verified |= self.import.is_only_verified;
+        let server = &mut self.server;
+        (server.host, server.port, server.socket) = (self.host.clone(), self.port, self.socket.clone());
+        server.is_ipv6 = (self.is_ipv4 || self.is_ipv6).then_some(self.is_ipv6);
+        server.db = self.select_db.into();
+        server.settle_tls(self.tls_skip_verify, None);
+        if let Some([_, is_13]) = self.tls_protocols.filter(|versions| *versions != [true; 2]) {
+            server.tls.ciphers.speak_only(is_13);
+        }
+        if let Some(credentials) = &self.authenticate {
+            let (user, password) = match credentials.split_once(':') {
+                Some((user, password)) => (Some(user.to_owned()), password),
+                None => (None, credentials.as_str()),
+            };
+            (server.user, server.password) = (user, Some(password.to_owned()));
+        }
+        server.key = server.key.take().or_else(|| server.certificate.clone());
+        self.settle_uris()
+    }
+
+    /// Applies each `--command-ratio` and `--command-key-pattern` to the `--command` before it.
+    fn settle_commands(&mut self, given: &ArgMatches) -> Result<(), String> {
+        let places = |id| given.indices_of(id).into_iter().flatten();
+        let begins: Vec<_> = places("commands").collect();
+        let number =
+            |place| begins.iter().rposition(|begin| *begin < place).ok_or("no arbitrary command found.");
+        for (place, ratio) in places("ratios").zip(&self.ratios) {
+            self.commands[number(place)?].ratio = *ratio;
+        }
+        for (place, pattern) in places("patterns").zip(&self.patterns) {
+            self.commands[number(place)?].pattern = *pattern;
+        }
+        Ok(())
+    }
+
+    fn settle_uris(&mut self) -> Result<(), String> {
+        let unread = if self.server.is_ring() { 0 } else { self.uris.len().saturating_sub(1) };
+        for uri in &self.uris[unread..] {
+            match self.server.take_uri(uri) {
+                Ok(Dialect::Memcached) => self.protocol = MemtierProtocol::MemcacheText,
+                Ok(dialect) if !dialect.has_keys() => {
+                    return Err("uri: memtier has no HTTP; write `redyno URI -- GET /path`".to_owned());
+                }
+                Ok(_) => {}
+                Err(line) => return Err(line),
+            }
+        }
+        Ok(())
     }
 }
 
 /// Refuses options that contradict each other.
-fn check(options: &MemtierOptions) -> Result<(), OptionRefusal> {
+fn check(options: &MemtierOptions) -> Result<(), String> {
     let has_commands = !options.commands.is_empty();
     let is_parallel = |command: &&UserCommand| command.pattern == KeyOrder::Parallel;
     let parallel = options.commands.iter().filter(is_parallel).count();
@@ -49,6 +137,10 @@ fn check(options: &MemtierOptions) -> Result<(), OptionRefusal> {
     let [size, list, range] =
         [options.data_size.is_some(), options.data_size_list.is_some(), options.data_size_range.is_some()];
     let contradictions = [
+        (
+            options.requests.is_some() && options.test_time_s.is_some(),
+            "--test-time and --requests are mutually exclusive.",
+        ),
         (
             has_commands && options.key_pattern.is_some(),
             "when using arbitrary command, key pattern is configured with --command-key-pattern option.",
@@ -62,7 +154,6 @@ fn check(options: &MemtierOptions) -> Result<(), OptionRefusal> {
             "parallel key-pattern must be configured to all commands.",
         ),
         (size && (list || range), "data-size cannot be used with data-size-list or data-size-range."),
-        (list && range, "data-size-list cannot be used with data-size-range."),
         (
             has_bell && !options.all_patterns().any(|pattern| pattern == KeyOrder::Gaussian),
             "key-stddev and key-median are only allowed together with key-pattern set to G.",
@@ -75,10 +166,6 @@ fn check(options: &MemtierOptions) -> Result<(), OptionRefusal> {
         ),
         (options.is_transaction && !has_commands, "--transaction requires at least one --command."),
         (
-            options.prometheus.lacks_port(),
-            "--prometheus-bind-addr, --prometheus-run-label and --prometheus-latency-buckets need --prometheus-port.",
-        ),
-        (
             options.data_offset > 0
                 && (options.expiry_range.is_some() || options.protocol == MemtierProtocol::MemcacheText),
             "data-offset can only be used with redis protocol, and cannot be used with expiry.",
@@ -89,17 +176,18 @@ fn check(options: &MemtierOptions) -> Result<(), OptionRefusal> {
         ),
     ];
     first_of(&contradictions)?;
+    options.prometheus.check()?;
     options.retries.check(options)?;
     [check_staircase, check_scan, check_import, check_cluster].iter().try_for_each(|check| check(options))
 }
 
 /// Refuses the command line with the text of the first contradiction that is present.
-fn first_of(contradictions: &[(bool, &str)]) -> Result<(), OptionRefusal> {
-    contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| refused_with(line))
+pub(super) fn first_of(contradictions: &[(bool, &str)]) -> Result<(), String> {
+    contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| Err((*line).to_owned()))
 }
 
 /// Checks the options of a staircase, a run in which clients are added in steps.
-fn check_staircase(options: &MemtierOptions) -> Result<(), OptionRefusal> {
+fn check_staircase(options: &MemtierOptions) -> Result<(), String> {
     let staircase =
         [options.clients_start, options.clients_step, options.step_duration_s].map(|value| value.is_some());
     first_of(&[
@@ -123,7 +211,7 @@ fn check_staircase(options: &MemtierOptions) -> Result<(), OptionRefusal> {
 }
 
 /// Checks the options that are used with `--scan-incremental-iteration`.
-fn check_scan(options: &MemtierOptions) -> Result<(), OptionRefusal> {
+fn check_scan(options: &MemtierOptions) -> Result<(), String> {
     if !options.follows_cursors {
         return Ok(());
     }
@@ -131,7 +219,6 @@ fn check_scan(options: &MemtierOptions) -> Result<(), OptionRefusal> {
     first_of(&[
         (options.pipeline > 1, "--scan-incremental-iteration requires --pipeline 1."),
         (scan.is_none(), "--scan-incremental-iteration requires --command with a SCAN command."),
-        (options.is_cluster, "--scan-incremental-iteration is not supported in cluster mode."),
         (
             options.commands.len() > 1,
             "--scan-incremental-iteration requires exactly one --command (a SCAN command).",
@@ -148,24 +235,22 @@ fn check_scan(options: &MemtierOptions) -> Result<(), OptionRefusal> {
 }
 
 /// Checks the options that are used with `--data-import`.
-fn check_import(options: &MemtierOptions) -> Result<(), OptionRefusal> {
-    let (import, usual) = (&options.import, MemtierOptions::usual());
+fn check_import(options: &MemtierOptions) -> Result<(), String> {
+    let import = &options.import;
     if import.file.is_none() {
         return first_of(&[
             (import.is_verified, "use data-verify only with data-import."),
             (import.has_no_expiry, "use no-expiry only with data-import."),
         ]);
     }
-    let has_keys = options.key_prefix != usual.key_prefix
-        || (options.key_minimum, options.key_maximum) != (usual.key_minimum, usual.key_maximum);
+    let has_keys =
+        options.key_prefix != KEY_PREFIX || (options.key_minimum, options.key_maximum) != (0, KEY_MAXIMUM);
     first_of(&[
-        (options.is_cluster, "cluster mode cannot be specified when importing."),
         (
             options.data_size.or(options.data_size_range.map(|range| range.max)).is_some()
                 || options.data_size_list.is_some(),
             "data size cannot be specified when importing.",
         ),
-        (options.is_data_random, "random-data cannot be specified when importing."),
         (options.data_offset > 0, "data-offset cannot be used with data-import."),
         (has_keys, "key-minimum, key-maximum and key-prefix cannot be used with data-import."),
         (!options.commands.is_empty(), "command cannot be used with data-import: SETs and GETs are sent."),
@@ -174,29 +259,20 @@ fn check_import(options: &MemtierOptions) -> Result<(), OptionRefusal> {
 }
 
 /// Checks the options that are used with `--cluster-mode`.
-fn check_cluster(options: &MemtierOptions) -> Result<(), OptionRefusal> {
+fn check_cluster(options: &MemtierOptions) -> Result<(), String> {
     first_of(&[
         (
             options.is_cluster && options.server.db > 0,
             "database selection is not supported in cluster mode: a cluster has only database 0.",
         ),
         (
-            options.is_transaction && options.reconnect_interval.is_some(),
-            "transaction and reconnect-interval cannot be used together: a new connection has no MULTI.",
-        ),
-        (
             options.is_cluster
                 && options.is_transaction
                 && options.monitor.file.is_some()
-                && !options.monitor.is_random,
+                && options.monitor.order == KeyOrder::Sequential,
             "cluster mode supports transaction and monitor-input together only with monitor-pattern R.",
         ),
-        (
-            options.is_cluster && options.reconnect_interval.is_some(),
-            "cluster mode does not support reconnect-interval.",
-        ),
         (options.is_cluster && options.multi_key_get > 0, "cluster mode does not support multi-key-get."),
-        (options.is_cluster && options.wait_ratio.is_some(), "cluster mode does not support wait-ratio."),
         (
             options.is_cluster && options.protocol == MemtierProtocol::MemcacheText,
             "cluster mode is only supported in the redis protocols.",
@@ -246,7 +322,7 @@ pub(super) fn without_effect(options: &MemtierOptions) -> Vec<String> {
         ),
         (
             "--reconnect-backoff-factor",
-            options.has_backoff_factor,
+            options.reconnect_factor.is_some(),
             "in redyno: the pauses between attempts double from 10 ms to 1 s",
         ),
         (

@@ -9,12 +9,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+use clap::Args;
 use parking_lot::Mutex;
 
-use super::option_values::MemtierOptions;
+use super::{options::MemtierOptions, parse::first_of};
 use crate::{
     clock,
-    compat::{numbers::number, server::os_error_text},
+    compat::{
+        numbers::{checked, number},
+        options::List,
+        server::os_error_text,
+    },
     export::buckets,
     runner::metrics::{MetricsAddress, Page, PageServer},
     session::{Interval, Summary},
@@ -24,6 +29,10 @@ use crate::{
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The largest age of a text that is served. An older text is replaced.
 const MAX_TEXT_AGE: Duration = Duration::from_secs(1);
+const PORT: &str = "must be a number in the range [0-65535].";
+const ADDRESS: &str = "must be a numeric IPv4 or IPv6 address.";
+const BOUNDS: &str = "--prometheus-latency-buckets must be 1-64 comma-separated, strictly ascending bucket bounds in \
+    seconds, each within [1e-06, 86400] and at least 8 us and 1 % above the one before it; +Inf is always there.";
 /// The largest number of labels.
 const MOST_LABELS: usize = 16;
 /// The largest length of a label's name, in bytes.
@@ -40,74 +49,45 @@ const BOUNDS_US: [u64; 26] = [
     60_000_000,
 ];
 
-/// The values of the options for Prometheus.
-#[derive(Debug, Clone, Default)]
+/// The options for Prometheus.
+#[derive(Args, Debug, Clone)]
 pub(super) struct PrometheusOptions {
-    /// The port; for 0 the system chooses a free port.
+    /// Serve the totals of all runs to Prometheus at this port, page /metrics; with 0, redyno chooses a free port and
+    /// prints it
+    #[arg(id = "prometheus_port", long = "prometheus-port", value_parser = checked(number::<u16>, PORT))]
     port: Option<u16>,
+    /// The address of this machine at which the metrics are served (default: 127.0.0.1)
+    #[arg(long = "prometheus-bind-addr", value_name = "ADDR", value_parser = checked(address, ADDRESS))]
     bind: Option<IpAddr>,
+    /// A label of every metric; may be given again, up to 16 times
+    #[arg(long = "prometheus-run-label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
-    bounds_us: Option<Vec<u64>>,
+    /// Upper bounds of the buckets of memtier_latency_seconds, in seconds, ascending (default: 26 from 0.0001 to 60)
+    #[arg(long = "prometheus-latency-buckets", value_name = "LIST", value_parser = checked(bounds_us, BOUNDS))]
+    bounds_us: Option<List<u64>>,
 }
 
 impl PrometheusOptions {
-    /// Handles an option with its value.
+    /// Checks the labels and that there is a port.
     ///
     /// # Errors
-    /// Returns a line about the invalid value.
-    pub(super) fn take(&mut self, option: &str, text: &str) -> Result<(), String> {
-        match option {
-            "--prometheus-port" => {
-                let port = number(text).ok_or("prometheus-port must be a number in the range [0-65535].")?;
-                self.port = Some(port);
-            }
-            "--prometheus-bind-addr" => {
-                let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-                let address = inner.unwrap_or(text).parse().ok();
-                let address = address.filter(|address: &IpAddr| inner.is_none() || address.is_ipv6());
-                let line = "prometheus-bind-addr must be a numeric IPv4 or IPv6 address.";
-                self.bind = Some(address.ok_or(line)?);
-            }
-            "--prometheus-run-label" => self.take_label(text).map_err(|what| format!("{option}{what}"))?,
-            _ => {
-                let bounds = text.split(',').map(bound_us).collect::<Option<Vec<u64>>>();
-                let is_good = |bounds: &Vec<u64>| {
-                    bounds.len() <= 64 && bounds.is_sorted_by(|bound, next| slot(*bound) < slot(*next))
-                };
-                self.bounds_us = Some(bounds.filter(is_good).ok_or_else(|| {
-                    format!(
-                        "{option} must be 1-64 comma-separated, strictly ascending bucket bounds in seconds, each within \
-                         [1e-06, 86400] and at least 8 us and 1 % above the one before it; +Inf is always there."
-                    )
-                })?);
-            }
-        }
-        Ok(())
-    }
-
-    fn take_label(&mut self, text: &str) -> Result<(), String> {
-        let (name, value) = text.split_once('=').ok_or(" expects KEY=VALUE.")?;
-        let is_good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        let is_name = name.bytes().all(is_good) && !name.starts_with(|first: char| first.is_ascii_digit());
-        let fault = match name {
-            _ if name.len() > LONGEST_NAME => "label name exceeds 128 bytes.",
-            "" => "invalid label name.",
-            _ if !is_name => "invalid label name.",
-            _ if name.starts_with("__") => "names beginning with __ are reserved.",
-            "le" | "quantile" | "version" | "git_sha" => "the label name is reserved.",
-            _ if value.len() > LONGEST_VALUE => "the label's value exceeds 256 bytes.",
-            _ if self.labels.iter().any(|(known, _)| known == name) => "duplicate label name.",
-            _ if self.labels.len() == MOST_LABELS => "too many labels (max 16).",
-            _ => {
-                self.labels.push((name.to_owned(), value.to_owned()));
-                return Ok(());
-            }
-        };
-        Err(format!(": {fault}"))
+    /// Returns a line about the first contradiction.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let names = || self.labels.iter().map(|(name, _)| name);
+        let is_repeated =
+            names().enumerate().any(|(place, name)| names().take(place).any(|known| known == name));
+        first_of(&[
+            (is_repeated, "--prometheus-run-label: duplicate label name."),
+            (self.labels.len() > MOST_LABELS, "--prometheus-run-label: too many labels (max 16)."),
+            (
+                self.lacks_port(),
+                "--prometheus-bind-addr, --prometheus-run-label and --prometheus-latency-buckets need --prometheus-port.",
+            ),
+        ])
     }
 
     /// Returns whether the user gives an option that needs a port, but gives no port.
-    pub(super) fn lacks_port(&self) -> bool {
+    fn lacks_port(&self) -> bool {
         self.port.is_none() && (self.bind.is_some() || self.bounds_us.is_some() || !self.labels.is_empty())
     }
 
@@ -124,6 +104,36 @@ impl PrometheusOptions {
         });
         of_bounds.into_iter().chain(of_bind)
     }
+}
+
+fn address(text: &str) -> Option<IpAddr> {
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let address = inner.unwrap_or(text).parse().ok();
+    address.filter(|address: &IpAddr| inner.is_none() || address.is_ipv6())
+}
+
+fn label(text: &str) -> Result<(String, String), &'static str> {
+    let (name, value) = text.split_once('=').ok_or("--prometheus-run-label expects KEY=VALUE.")?;
+    let is_good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_name = name.bytes().all(is_good) && !name.starts_with(|first: char| first.is_ascii_digit());
+    match name {
+        _ if name.len() > LONGEST_NAME => Err("--prometheus-run-label: label name exceeds 128 bytes."),
+        _ if name.is_empty() || !is_name => Err("--prometheus-run-label: invalid label name."),
+        _ if name.starts_with("__") => Err("--prometheus-run-label: names beginning with __ are reserved."),
+        "le" | "quantile" | "version" | "git_sha" => {
+            Err("--prometheus-run-label: the label name is reserved.")
+        }
+        _ if value.len() > LONGEST_VALUE => {
+            Err("--prometheus-run-label: the label's value exceeds 256 bytes.")
+        }
+        _ => Ok((name.to_owned(), value.to_owned())),
+    }
+}
+
+fn bounds_us(text: &str) -> Option<Vec<u64>> {
+    let bounds = text.split(',').map(bound_us).collect::<Option<Vec<u64>>>()?;
+    let is_good = bounds.len() <= 64 && bounds.is_sorted_by(|bound, next| slot(*bound) < slot(*next));
+    is_good.then_some(bounds)
 }
 
 /// Reads a bound in seconds, and returns the bound in microseconds.

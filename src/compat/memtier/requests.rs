@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{
     import,
-    option_values::{Breakdown, KeyOrder, MemtierOptions, MemtierProtocol, UserCommand},
+    option_values::{Breakdown, KeyOrder, MemtierProtocol, UserCommand},
+    options::MemtierOptions,
 };
 use crate::compat::numbers::{NumberRange, Ratio};
 use crate::workload::{Content, Distribution, Keyset, Operation, OperationOrder, Size, ValueKind, Workload};

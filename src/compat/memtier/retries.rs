@@ -14,16 +14,16 @@ use std::{
     time::Duration,
 };
 
+use clap::Args;
 use time::OffsetDateTime;
 
-use super::{
-    option_values::MemtierOptions,
-    requests::RunRequests,
-    take::{refused_with, value_or_refusal},
-};
+use super::{options::MemtierOptions, requests::RunRequests};
 use crate::{
     clock,
-    compat::{numbers::number, options::OptionRefusal, server::os_error_text},
+    compat::{
+        numbers::{checked, number, whole},
+        server::os_error_text,
+    },
     export::memtier::{JsonValue, truth},
     load::{FailedRequest, Retries},
     untrusted,
@@ -31,81 +31,65 @@ use crate::{
 
 /// The first line of the file of failed requests.
 const COLUMNS: &str = "timestamp,command,key,status,retries";
+const MOST: &str = "must be -1 (unlimited), 0 (no retries) or greater.";
+const FACTOR: &str = "must be 0 or greater.";
 /// How many failed requests may wait to be written.
 const WAITING: usize = 4096;
 
-/// The values of the options.
-#[derive(Debug, Clone, Default)]
+/// The options.
+#[derive(Args, Debug, Clone)]
 pub(super) struct RetryOptions {
-    /// Whether requests are sent again (`--retry-on-error`).
+    /// Send a request again after an error reply, or after its connection was lost (with --reconnect-on-error). After
+    /// errors that another attempt cannot mend, such as WRONGTYPE or NOAUTH, redyno does not send the request again
+    #[arg(long = "retry-on-error", conflicts_with_all = ["follows_cursors", "is_transaction", "reconnect_interval"])]
     pub(super) is_on: bool,
-    most: Option<u32>,
+    /// Send a request again at most this many times: -1 means no limit, 0 means never
+    #[arg(long = "max-retries", value_name = "NUMBER", default_value_t = -1, value_parser = checked(most, MOST))]
+    most: i64,
+    /// Pause before a request is sent again, in milliseconds
+    #[arg(long = "retry-backoff-ms", value_name = "MS", default_value_t = 0, value_parser = whole::<u32>)]
     backoff_ms: u32,
+    /// Make each further pause of a request this many times as long as the pause before it, up to 60 s; 0 means equal
+    /// pauses
+    #[arg(long = "retry-backoff-factor", default_value_t = 0.0, value_parser = checked(factor, FACTOR))]
     backoff_factor: f64,
+    /// Send a request again only after errors that begin with one of these words, such as LOADING,BUSY
+    #[arg(long = "retry-on", value_name = "LIST", default_value = "", hide_default_value = true)]
     only: String,
+    /// Number of requests of a client that may wait to be sent again; must be 0 or at least --pipeline. Only the
+    /// requests of one pipeline can wait, so this limit never takes effect
+    #[arg(long = "max-retry-queue", value_name = "NUMBER", default_value_t = 0, value_parser = whole::<u32>)]
     queue: u32,
+    /// Add a line of CSV to this file for each request whose last attempt failed: timestamp,command,key,status,retries
+    #[arg(long = "failed-keys-file", value_name = "FILE")]
     failed_keys: Option<PathBuf>,
 }
 
-impl RetryOptions {
-    /// Handles an option with its value. Returns whether `option` is an option of `--retry-on-error`.
-    ///
-    /// # Errors
-    /// Returns a text about what is wrong with the value.
-    pub(super) fn take(&mut self, option: &str, text: &str) -> Result<bool, OptionRefusal> {
-        let name = option.trim_start_matches('-');
-        match option {
-            "--retry-on-error" => self.is_on = true,
-            "--max-retries" => {
-                let most = number(text).filter(|most| (-1..=i64::from(u32::MAX)).contains(most));
-                let most =
-                    value_or_refusal(most, "max-retries must be -1 (unlimited), 0 (no retries) or greater.")?;
-                self.most = u32::try_from(most).ok();
-            }
-            "--retry-backoff-ms" => {
-                self.backoff_ms =
-                    value_or_refusal(number(text), &format!("{name} must be a number of milliseconds."))?;
-            }
-            "--retry-backoff-factor" => {
-                let factor = number(text).filter(|factor: &f64| *factor >= 0.0 && factor.is_finite());
-                self.backoff_factor = value_or_refusal(factor, &format!("{name} must be 0 or greater."))?;
-            }
-            "--retry-on" => text.clone_into(&mut self.only),
-            "--max-retry-queue" => {
-                self.queue = value_or_refusal(number(text), &format!("{name} must be a number."))?;
-            }
-            "--failed-keys-file" => self.failed_keys = Some(text.into()),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
+fn most(text: &str) -> Option<i64> {
+    number(text).filter(|most| (-1..=i64::from(u32::MAX)).contains(most))
+}
 
+fn factor(text: &str) -> Option<f64> {
+    number(text).filter(|factor: &f64| *factor >= 0.0 && factor.is_finite())
+}
+
+impl RetryOptions {
     /// Checks that these options do not contradict each other or other options.
     ///
     /// # Errors
     /// Returns the first contradiction.
-    pub(super) fn check(&self, options: &MemtierOptions) -> Result<(), OptionRefusal> {
-        let apart = [
-            (options.follows_cursors, "scan-incremental-iteration"),
-            (options.is_transaction, "transaction"),
-            (options.reconnect_interval.is_some(), "reconnect-interval"),
-        ];
-        if let Some((_, option)) = apart.into_iter().find(|(is_given, _)| *is_given && self.is_on) {
-            return refused_with(&format!(
-                "retry-on-error and {option} cannot be used together: retries change the order of requests."
-            ));
-        }
+    pub(super) fn check(&self, options: &MemtierOptions) -> Result<(), String> {
         if (1..options.pipeline).contains(&self.queue) {
-            return refused_with(
-                "max-retry-queue must be 0, or at least as large as the pipeline, since all requests of a pipeline can fail.",
-            );
+            return Err("max-retry-queue must be 0, or at least as large as the pipeline, since all requests of a pipeline can \
+                fail."
+                .to_owned());
         }
         Ok(())
     }
 
     /// Returns whether some of these options have no effect, because `--retry-on-error` is missing.
     pub(super) fn is_idle(&self) -> bool {
-        let is_given = self.most.is_some()
+        let is_given = self.most >= 0
             || self.backoff_ms > 0
             || !self.only.is_empty()
             || self.queue > 0
@@ -122,7 +106,7 @@ impl RetryOptions {
         let file = self.failed_keys.as_ref().map(|path| path.display().to_string());
         vec![
             ("retry_on_error", truth(true)),
-            ("max_retries", JsonValue::Whole(self.most.map_or(-1, i64::from))),
+            ("max_retries", JsonValue::Whole(self.most)),
             ("retry_backoff_ms", self.backoff_ms.into()),
             ("retry_backoff_factor", JsonValue::Decimal(self.backoff_factor)),
             ("retry_on", self.only.clone().into()),
@@ -150,7 +134,7 @@ impl Retrying {
         }
         let only = options.only.split(',').map(str::trim).filter(|word| !word.is_empty());
         let mut retries = Retries {
-            most: options.most,
+            most: u32::try_from(options.most).ok(),
             pause: Duration::from_millis(options.backoff_ms.into()),
             factor: options.backoff_factor,
             only: only.map(str::to_owned).collect(),

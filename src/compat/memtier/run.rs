@@ -15,7 +15,8 @@ use super::{
     configuration, files, import,
     layout::{self, MemtierReport, Progress},
     load::{find_nodes, primaries},
-    option_values::{MemtierOptions, RequestCount as Asking},
+    option_values::RequestCount as Asking,
+    options::MemtierOptions,
     parse::{parse, without_effect},
     prometheus::Prometheus,
     requests::RunRequests,
@@ -48,7 +49,7 @@ const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "max
 const NO_REPLICA: &str = "no-replica";
 
 /// Runs the benchmark of this command line, and prints its own errors.
-pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
+pub(in crate::compat) fn run(program: &'static str, words: &[OsString]) -> ExitCode {
     let ended = match parse(program, words) {
         Ok(options) => Memtier::begin(options).and_then(|mut memtier| memtier.run()),
         Err(answer) => return answer.print_text(),

@@ -7,21 +7,40 @@ use std::{
     time::Duration,
 };
 
-use super::option_values::MemtierOptions;
-use crate::{compat::server::os_error_text, untrusted};
+use clap::Args;
+
+use super::{option_values::port, options::MemtierOptions};
+use crate::{
+    compat::{numbers::checked, server::os_error_text},
+    untrusted,
+};
+
+/// The error about a port.
+const PORT: &str = "must be a valid port number.";
 
 /// The time limit for connecting to Graphite. Sending an event has the same limit.
 const EVENT_LIMIT: Duration = Duration::from_secs(2);
 /// The metrics that are set to 0 after a run, so that charts show the end of the run.
 const ZEROS: [&str; 5] = ["ops_sec", "ops_sec_avg", "bytes_sec", "bytes_sec_avg", "progress_pct"];
 
-/// The values of the options for StatsD and Graphite.
-#[derive(Debug, Clone, Default)]
+/// The options for StatsD and Graphite.
+#[derive(Args, Debug, Clone)]
 pub(super) struct StatsdOptions {
+    /// Send the figures of each second to this StatsD server (default: none)
+    #[arg(id = "statsd_host", long = "statsd-host", value_name = "HOST")]
     pub(super) host: Option<String>,
+    /// UDP port of the StatsD server (default: 8125)
+    #[arg(id = "statsd_port", long = "statsd-port", value_name = "PORT", value_parser = checked(port, PORT))]
     pub(super) port: Option<u16>,
+    /// The beginning of the names of StatsD's metrics (default: memtier)
+    #[arg(long = "statsd-prefix", value_name = "PREFIX")]
     pub(super) prefix: Option<String>,
+    /// The part after the prefix in the names of StatsD's metrics, to distinguish runs (default: default)
+    #[arg(long = "statsd-run-label", value_name = "LABEL")]
     pub(super) run_label: Option<String>,
+    /// HTTP port of Graphite on the StatsD server's host, for events at the beginning and the end of each run
+    /// (default: 8080)
+    #[arg(long, value_name = "PORT", value_parser = checked(port, PORT))]
     pub(super) graphite_port: Option<u16>,
 }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::{
     Flavour,
     command_steps::{CommandSteps, Payload},
-    parse::BenchOptions,
+    options::BenchOptions,
 };
 use crate::{
-    compat::{numbers::atoi, options::Availability},
+    compat::numbers::atoi,
     protocol::Dialect,
     untrusted,
     workload::{MAX_STEPS, Operation, Workload},
@@ -24,11 +24,12 @@ struct TestRow {
     words: &'static str,
     /// How many times the words after the first word are repeated.
     times: usize,
-    who: Availability,
+    /// Whether only valkey-benchmark has the test.
+    is_of_valkey: bool,
 }
 
 const fn row(names: &'static [&'static str], title: &'static str, words: &'static str) -> TestRow {
-    TestRow { names, title, words, times: 1, who: Availability::All }
+    TestRow { names, title, words, times: 1, is_of_valkey: false }
 }
 
 /// A PING as an inline command. All other commands are arrays.
@@ -59,17 +60,13 @@ const TESTS: [TestRow; 24] = [
     row(&["lrange", "lrange_500"], "LRANGE_500 (first 500 elements)", "LRANGE mylist 0 499"),
     row(&["lrange", "lrange_600"], "LRANGE_600 (first 600 elements)", "LRANGE mylist 0 599"),
     TestRow { times: 10, ..row(&["mset"], "MSET (10 keys)", "MSET key:__rand_int__ <data>") },
-    TestRow {
-        times: 10,
-        who: Availability::Valkey,
-        ..row(&["mget"], "MGET (10 keys)", "MGET key:__rand_int__")
-    },
+    TestRow { times: 10, is_of_valkey: true, ..row(&["mget"], "MGET (10 keys)", "MGET key:__rand_int__") },
     row(&["xadd"], "XADD", "XADD mystream * myfield <data>"),
     TestRow {
-        who: Availability::Valkey,
+        is_of_valkey: true,
         ..row(&["function_load"], "FUNCTION LOAD", "function load replace <library>")
     },
-    TestRow { who: Availability::Valkey, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
+    TestRow { is_of_valkey: true, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
 ];
 
 /// Returns the requested tests for one round of the suite (`-l` repeats the suite); `payload` generates their
@@ -83,9 +80,10 @@ pub(super) fn tests(flavour: Flavour, options: &BenchOptions, payload: &mut Payl
 /// suite of redis-benchmark; it runs a test that exists only in valkey-benchmark if `-t` names this test.
 fn is_chosen(row: &TestRow, flavour: Flavour, options: &BenchOptions) -> bool {
     match &options.tests {
-        None => row.who == Availability::All || flavour == Flavour::Valkey,
+        None => !row.is_of_valkey || flavour == Flavour::Valkey,
         Some(list) => {
-            flavour.supports(row.who) && row.names.iter().any(|name| list.contains(&format!(",{name},")))
+            let is_known = !row.is_of_valkey || flavour != Flavour::Redis;
+            is_known && row.names.iter().any(|name| list.contains(&format!(",{name},")))
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::parse::BenchOptions;
+use super::options::BenchOptions;
 use crate::{
     compat::numbers::escaped,
     workload::{Distribution, Keyset, numbers},

@@ -10,9 +10,7 @@ pub(super) use crate::export::benchmark_csv::HEADER as CSV_HEADER;
 use serde::Serialize;
 
 use super::{
-    catalogue::Test,
-    masters::Masters,
-    parse::{BenchOptions, OutputFormat},
+    catalogue::Test, masters::Masters, options::BenchOptions, parse::OutputFormat,
     server_config::ServerConfig,
 };
 use crate::{

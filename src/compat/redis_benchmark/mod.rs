@@ -8,8 +8,7 @@
 //! argv ─► parse (with options) ─► BenchOptions ─► tests (catalogue) ─► loads, one after the other ─► layout
 //!                                    └─► server_config: CONFIG GET, on a connection of its own
 //! ```
-//! `options.txt` lists the options and, below them, the deliberate differences. `--help` prints the whole
-//! file.
+//! `options` describes the options and, below them, the deliberate differences. `--help` prints all of it.
 
 mod catalogue;
 mod command_steps;
@@ -21,6 +20,6 @@ mod parse;
 mod run;
 mod server_config;
 
-pub use self::options::OPTIONS;
+pub use self::options::BenchOptions;
 pub use self::parse::Flavour;
 pub(super) use self::run::run;

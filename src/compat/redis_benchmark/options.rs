@@ -1,216 +1,270 @@
-//! The table of redis-benchmark's options, the handling of each option, and the help, which is generated from
-//! the table.
+//! The options of `redyno bench`. clap parses them, and shows their descriptions in the help. Numbers have the limits
+//! that the benchmark itself sets.
 
-use std::{sync::LazyLock, time::Duration};
-
-use super::{
-    Flavour,
-    parse::{BenchOptions, OutputFormat},
+use std::{
+    convert::Infallible, ffi::OsString, os::unix::ffi::OsStringExt as _, path::PathBuf, time::Duration,
 };
+
+use clap::{
+    Arg, ArgAction, Args, Command,
+    builder::{OsStringValueParser, TypedValueParser as _},
+};
+
+use super::{Flavour, parse::OutputFormat};
 use crate::{
     compat::{
         numbers::{atoi, seconds},
-        options::{OptionRefusal, OptionTable, ToolOption, invalid},
+        options,
+        server::ServerOptions,
     },
     endpoint::ReadFrom,
     load::LatencyTo,
     units::LONGEST,
 };
 
-/// The options of all flavours (the imitated benchmarks and redyno's own).
-pub static OPTIONS: LazyLock<OptionTable> = LazyLock::new(|| OptionTable::read(include_str!("options.txt")));
-
-/// The largest number of threads.
-const MOST_THREADS: i64 = 500;
 /// The largest number of keys; the keys have twelve digits.
 const MOST_KEYS: i64 = 999_999_999_999;
 
 /// The largest number of keys of a command. Redis refuses a command with more than 1024 × 1024 words.
 const MOST_KEYS_OF_A_CALL: i64 = 1_000_000;
 
-const NO_EFFECT: &str =
-    "WARNING: -e option has no effect. We now immediately exit on error to avoid false results.";
+/// The options that valkey-benchmark has, and redis-benchmark does not have.
+pub(super) const OF_VALKEY: &str =
+    "duration warmup sequential rps num_functions num_keys_in_fcall mptcp rfr dataset maxdocs";
 
-impl BenchOptions {
-    /// Handles an option with its value.
-    pub(super) fn take(&mut self, option: &str, text: &str) -> Result<(), OptionRefusal> {
-        match option {
-            "--help" => return Err(OptionRefusal::Help),
-            "--version" => return Err(OptionRefusal::Version),
-            "-c" => self.clients = atoi(text),
-            "-n" | "--duration" | "--warmup" | "--rps" => return self.take_length(option, text),
-            "-d" => self.data_size = atoi(text).clamp(1, 1 << 30) as usize,
-            "-3" => self.resp3 = true,
-            "--threads" => {
-                self.threads = atoi(text).max(0);
-                if self.threads > MOST_THREADS {
-                    self.threads = MOST_THREADS;
-                    self.warnings
-                        .push(format!("WARNING: Too many threads, limiting threads to {MOST_THREADS}."));
-                }
-            }
-            "--enable-tracking" => self.tracks = true,
-            "-k" => self.keep_alive = atoi(text),
-            "-r" => {
-                let digits = text.strip_prefix('-');
-                if digits.is_some_and(|digits| !digits.starts_with(|first: char| first.is_ascii_digit())) {
-                    return Err(invalid(option));
-                }
-                self.keyspace = Some(atoi(text).clamp(0, MOST_KEYS) as u64);
-            }
-            "--sequential" => self.is_sequential = true,
-            "-P" => self.pipeline = u32::try_from(atoi(text).max(1)).unwrap_or(u32::MAX),
-            "-l" => self.loops = true,
-            "-t" => self.tests = Some(format!(",{},", text.to_ascii_lowercase())),
-            "-I" => self.is_idle = true,
-            "-x" => self.reads_stdin = true,
-            "--seed" => self.seed = Some(atoi(text) as u64),
-            "--num-functions" => self.num_functions = atoi(text),
-            "--num-keys-in-fcall" => {
-                self.num_keys_in_fcall = atoi(text);
-                if self.num_keys_in_fcall > MOST_KEYS_OF_A_CALL {
-                    return refused(&format!("{option}: at most {MOST_KEYS_OF_A_CALL} keys are possible"));
-                }
-            }
-            "--dataset" => self.dataset = Some(text.into()),
-            "--maxdocs" => self.maxdocs = u64::try_from(atoi(text)).ok().filter(|most| *most > 0),
-            "-q" => self.form = self.form.max(OutputFormat::Quiet),
-            "--csv" => self.form = self.form.max(OutputFormat::Csv),
-            "--json" => self.form = OutputFormat::Json,
-            "-e" => self.warnings.push(NO_EFFECT.to_owned()),
-            "--compat" if text == "first-byte" => self.latency_to = LatencyTo::FirstByte,
-            "--rfr" => match text {
-                "no" => self.read_from = ReadFrom::Primary,
-                "yes" => self.read_from = ReadFrom::Replica,
-                "all" => self.read_from = ReadFrom::Any,
-                _ => return Err(invalid(option)),
-            },
-            "--precision" => {}
-            "--cluster" => self.is_cluster = true,
-            "--mptcp" => {
-                return refused(&format!("{option} is not supported by redyno bench yet; leave it out"));
-            }
-            option => return self.take_server(option, text),
-        }
-        Ok(())
-    }
+/// The values of the options.
+#[derive(Args, Debug, Clone)]
+#[command(version, disable_version_flag = true, args_override_self = true)]
+#[command(after_help = include_str!("differences.txt"))]
+pub struct BenchOptions {
+    /// Server hostname (default 127.0.0.1)
+    #[arg(short = 'h', value_name = "hostname")]
+    pub(super) host: Option<String>,
+    /// Server port (default 6379)
+    #[arg(short, value_name = "port", value_parser = number)]
+    pub(super) port: Option<i64>,
+    /// Server socket (overrides host and port)
+    #[arg(short, value_name = "socket")]
+    pub(super) socket: Option<PathBuf>,
+    /// Password for AUTH; redyno reads no environment variable for the password
+    #[arg(short = 'a', value_name = "password")]
+    pub(super) password: Option<String>,
+    /// Used to send ACL style 'AUTH username pass'. Needs -a.
+    #[arg(long, value_name = "username")]
+    pub(super) user: Option<String>,
+    /// Server URI, redis://user:password@host:port/dbnum; rediss:// for TLS, also valkey:// and valkeys://
+    #[arg(id = "uris", short, value_name = "uri")]
+    pub(super) uris: Vec<String>,
+    /// Number of parallel connections
+    #[arg(short, value_name = "clients", default_value_t = 50, value_parser = number)]
+    pub(super) clients: i64,
+    /// Total number of requests (default 100000)
+    #[arg(short = 'n', value_name = "requests", value_parser = requests)]
+    pub(super) requests: Option<i64>,
+    /// Run each test for this many seconds (mutually exclusive with -n)
+    #[arg(long, value_name = "seconds", value_parser = length)]
+    pub(super) duration: Option<Duration>,
+    /// Run each test for this many seconds before recording results
+    #[arg(long, value_name = "seconds", value_parser = length)]
+    pub(super) warmup: Option<Duration>,
+    /// Data size of SET/GET value in bytes
+    #[arg(short, value_name = "size", default_value_t = 3, value_parser = data_size)]
+    pub(super) data_size: usize,
+    /// SELECT the specified db number (default 0)
+    #[arg(id = "db", long = "dbnum", value_name = "db", value_parser = number)]
+    pub(super) db: Option<i64>,
+    /// Start session in RESP3 protocol mode.
+    #[arg(short = '3')]
+    pub(super) resp3: bool,
+    /// Enable multi-thread mode.
+    #[arg(long, value_name = "num", default_value_t = 0, hide_default_value = true, value_parser = number)]
+    pub(super) threads: i64,
+    /// Enable cluster mode: the requests go to all masters, and their keys have a random hash tag, a new one for each
+    /// request. In a command of your own, write {tag} in the key; {tag} becomes the hash tag of the request.
+    #[arg(long = "cluster", conflicts_with = "hash")]
+    pub(super) is_cluster: bool,
+    /// Send CLIENT TRACKING on before starting benchmark.
+    #[arg(long = "enable-tracking")]
+    pub(super) tracks: bool,
+    /// 1=keep alive 0=reconnect
+    #[arg(short, value_name = "boolean", default_value_t = 1, value_parser = number)]
+    pub(super) keep_alive: i64,
+    /// Replace __rand_int__ in arguments by a random number of 12 digits from 0 to keyspacelen-1, a new one each time:
+    /// random keys for SET/GET/INCR, random values for SADD, random members and scores for ZADD. Without -r,
+    /// __rand_int__ is sent unchanged, and all commands use the same key.
+    #[arg(short = 'r', value_name = "keyspacelen", value_parser = keyspace)]
+    pub(super) keyspace: Option<u64>,
+    /// With -r: sequential numbers in place of random ones; __rand_int__ and each of __rand_1st__ to __rand_9th__ have
+    /// their own counter.
+    #[arg(id = "sequential", long = "sequential")]
+    pub(super) is_sequential: bool,
+    /// Pipeline this number of requests: send them before waiting for the replies. Default 1 (no pipeline).
+    #[arg(short = 'P', value_name = "numreq", default_value_t = 1, hide_default_value = true, value_parser = pipeline)]
+    pub(super) pipeline: u32,
+    /// Quiet. Just show query/sec values
+    #[arg(short = 'q')]
+    pub(super) is_quiet: bool,
+    /// Accepted without effect: latencies always have three significant digits, the benchmarks' default, and are always
+    /// written with three decimals
+    #[arg(long, value_name = "digits")]
+    pub(super) precision: Option<String>,
+    /// Output in CSV format
+    #[arg(long = "csv")]
+    pub(super) is_csv: bool,
+    /// Loop. Run the tests forever
+    #[arg(short)]
+    pub(super) loops: bool,
+    /// Only run the comma separated list of tests. The test names are the same as the ones produced as output; other
+    /// names are ignored. The -t option is ignored if a specific command is supplied on the command line.
+    #[arg(short, value_name = "tests", value_parser = tests)]
+    pub(super) tests: Option<String>,
+    /// Idle mode. Just open N idle connections and wait.
+    #[arg(short = 'I', conflicts_with = "hash")]
+    pub(super) is_idle: bool,
+    /// Read last argument of the command from STDIN.
+    #[arg(short = 'x')]
+    pub(super) reads_stdin: bool,
+    /// Send this many requests per second, evenly, even if the server is slow. Default 0 (no limit)
+    #[arg(long, value_name = "requests", value_parser = rps)]
+    pub(super) rps: Option<u32>,
+    /// Set the seed for random number generator. Default: a random seed.
+    #[arg(long, value_name = "num", value_parser = number)]
+    pub(super) seed: Option<i64>,
+    /// Accepted without effect: an error always ends the run.
+    #[arg(short = 'e')]
+    pub(super) ends_on_error: bool,
+    /// Number of functions in the library that the test 'function_load' loads.
+    #[arg(long, value_name = "num", default_value_t = 10, value_parser = number)]
+    pub(super) num_functions: i64,
+    /// Number of keys passed to FCALL in the test 'fcall'.
+    #[arg(long, value_name = "num", default_value_t = 1, value_parser = call_keys)]
+    pub(super) num_keys_in_fcall: i64,
+    #[command(flatten)]
+    pub(super) server: ServerOptions,
+    /// Directory of trusted CA certificates. Without --cacert and --cacertdir the system's CAs are trusted.
+    #[arg(long, value_name = "dir")]
+    pub(super) cacertdir: Option<PathBuf>,
+    /// Allow insecure TLS connection by skipping cert validation.
+    #[arg(long = "insecure")]
+    pub(super) is_insecure: bool,
+    /// Ciphers to offer for TLS 1.2, in the order of preference: their OpenSSL names, separated by colons. OpenSSL's
+    /// words for groups of ciphers (HIGH, !aNULL) are not supported.
+    #[arg(long, value_name = "list")]
+    pub(super) tls_ciphers: Option<String>,
+    /// Ciphers to offer for TLS 1.3, in the same form.
+    #[arg(long, value_name = "list")]
+    pub(super) tls_ciphersuites: Option<String>,
+    /// Enable an MPTCP connection. Not supported yet.
+    #[arg(id = "mptcp", long = "mptcp")]
+    pub(super) is_mptcp: bool,
+    /// Read from replicas in cluster mode: no, yes (from replicas) or all (from masters and replicas in turn). Without
+    /// --cluster it has no effect.
+    #[arg(id = "rfr", long = "rfr", value_name = "mode", default_value = "no", value_parser = reads)]
+    pub(super) read_from: ReadFrom,
+    /// Replace __field:name__ in the command by fields of the records in this file: CSV, TSV, JSON lines or XML, also
+    /// with gzip. __field:name:base64__ is decoded. Each command or sequence uses the next record, and the first record
+    /// follows the last one.
+    #[arg(long, value_name = "file")]
+    pub(super) dataset: Option<PathBuf>,
+    /// Take only this number of records of --dataset, from the first on (default all)
+    #[arg(long, value_name = "num", value_parser = number)]
+    pub(super) maxdocs: Option<i64>,
+    /// Measure latencies as redis-benchmark does: each request of a batch gets the time to the first byte of the
+    /// batch's first reply
+    #[arg(long, value_name = "first-byte", value_parser = latency_to)]
+    pub(super) compat: Option<LatencyTo>,
+    /// Print a JSON object for each test, with redyno's own figures and the distribution
+    #[arg(long = "json")]
+    pub(super) is_json: bool,
+    /// Output this help and exit.
+    #[arg(long, action = ArgAction::Help)]
+    pub(super) help: Option<bool>,
+    /// Output version and exit.
+    #[arg(short_alias = 'v', long, action = ArgAction::Version)]
+    pub(super) version: Option<bool>,
+    /// A command of your own, in place of the tests
+    #[arg(id = "words", value_name = "COMMAND ARGS", trailing_var_arg = true)]
+    #[arg(value_parser = OsStringValueParser::new().map(OsString::into_vec))]
+    pub(super) command: Vec<Vec<u8>>,
+    /// The format of the output.
+    #[arg(skip)]
+    pub(super) form: OutputFormat,
+    /// Warnings to print on standard error before anything else.
+    #[arg(skip)]
+    pub(super) warnings: Vec<String>,
+}
 
-    /// Handles an option about the number of requests or the duration.
-    fn take_length(&mut self, option: &str, text: &str) -> Result<(), OptionRefusal> {
-        let exclusive = "Options -n and --duration are mutually exclusive.";
-        match option {
-            "-n" => {
-                let is_number =
-                    text.trim_start().trim_start_matches('+').starts_with(|it: char| it.is_ascii_digit());
-                if !is_number {
-                    return refused("-n: the number of requests must be a number such as 100000");
-                }
-                self.requests = Some(atoi(text));
-                return if self.duration.is_some() { refused(exclusive) } else { Ok(()) };
-            }
-            "--duration" => {
-                self.duration = length(option, text)?;
-                return if self.requests.is_some_and(|n| n > 0) { refused(exclusive) } else { Ok(()) };
-            }
-            "--warmup" => self.warmup = length(option, text)?,
-            _ => {
-                let rps = u32::try_from(atoi(text).max(0));
-                let most = format!("--rps: at most {} requests per second are possible", u32::MAX);
-                self.rps = Some(rps.map_err(|_| OptionRefusal::Message(most))?).filter(|rps| *rps > 0);
-            }
-        }
-        Ok(())
-    }
+/// Returns the parser of the command line.
+pub(super) fn parser(flavour: Flavour) -> Command {
+    let line = options::parser::<BenchOptions>(flavour.program(), flavour.version());
+    line.mut_args(|option: Arg| {
+        let is_of_valkey = OF_VALKEY.split(' ').any(|id| option.get_id() == id);
+        option.hide(is_of_valkey && flavour == Flavour::Redis)
+    })
+}
 
-    /// Handles an option about the server's address or credentials.
-    fn take_server(&mut self, option: &str, text: &str) -> Result<(), OptionRefusal> {
-        let unknown = |error| OptionRefusal::Message(format!("{option}: {error}"));
-        let server = &mut self.server;
-        match option {
-            "-p" => match u16::try_from(atoi(text)) {
-                Ok(port) => server.port = Some(port),
-                Err(_) => return refused("Invalid server port."),
-            },
-            "-a" => server.password = Some(text.to_owned()),
-            "-u" => match server.take_uri(text) {
-                Ok(dialect) if dialect.counts_words() => {}
-                Ok(_) => return refused("Invalid URI scheme: bench speaks to Redis and Valkey"),
-                Err(error) => return refused(&error.to_string()),
-            },
-            "--dbnum" => server.db = atoi(text),
-            "--tls-ciphers" => server.tls.ciphers.name_tls12(text).map_err(unknown)?,
-            "--tls-ciphersuites" => server.tls.ciphers.name_tls13(text).map_err(unknown)?,
-            option => return if server.take(option, text) { Ok(()) } else { Err(invalid(option)) },
-        }
-        Ok(())
+/// Parses a number as C's atoi does.
+fn number(text: &str) -> Result<i64, Infallible> {
+    Ok(atoi(text))
+}
+
+fn data_size(text: &str) -> Result<usize, Infallible> {
+    Ok(atoi(text).clamp(1, 1 << 30) as usize)
+}
+
+fn pipeline(text: &str) -> Result<u32, Infallible> {
+    Ok(u32::try_from(atoi(text).max(1)).unwrap_or(u32::MAX))
+}
+
+/// Returns the list of tests in lower case, with a comma before and after each name.
+fn tests(text: &str) -> Result<String, Infallible> {
+    Ok(format!(",{},", text.to_ascii_lowercase()))
+}
+
+fn requests(text: &str) -> Result<i64, &'static str> {
+    let digits = text.trim_start().trim_start_matches('+');
+    match digits.starts_with(|first: char| first.is_ascii_digit()) {
+        true => Ok(atoi(text)),
+        false => Err("the number of requests must be a number such as 100000"),
     }
 }
 
-/// Returns the duration in the value of an option, or `None` for 0.
-fn length(option: &str, text: &str) -> Result<Option<Duration>, OptionRefusal> {
-    let length = seconds(text);
+fn keyspace(text: &str) -> Result<u64, &'static str> {
+    let digits = text.strip_prefix('-');
+    match digits.is_some_and(|digits| !digits.starts_with(|first: char| first.is_ascii_digit())) {
+        true => Err("must be a number"),
+        false => Ok(atoi(text).clamp(0, MOST_KEYS) as u64),
+    }
+}
+
+fn length(text: &str) -> Result<Duration, String> {
+    let length = seconds(text).unwrap_or_default();
     let most = LONGEST.as_secs();
-    match length.is_some_and(|length| length > LONGEST) {
-        true => Err(OptionRefusal::Message(format!("{option}: at most {most} seconds are possible"))),
-        false => Ok(length),
+    if length > LONGEST { Err(format!("at most {most} seconds are possible")) } else { Ok(length) }
+}
+
+fn rps(text: &str) -> Result<u32, String> {
+    let most = |_| format!("at most {} requests per second are possible", u32::MAX);
+    u32::try_from(atoi(text).max(0)).map_err(most)
+}
+
+fn call_keys(text: &str) -> Result<i64, String> {
+    let keys = Some(atoi(text)).filter(|keys| *keys <= MOST_KEYS_OF_A_CALL);
+    keys.ok_or_else(|| format!("at most {MOST_KEYS_OF_A_CALL} keys are possible"))
+}
+
+fn reads(text: &str) -> Result<ReadFrom, &'static str> {
+    match text {
+        "no" => Ok(ReadFrom::Primary),
+        "yes" => Ok(ReadFrom::Replica),
+        "all" => Ok(ReadFrom::Any),
+        _ => Err("must be no, yes or all"),
     }
 }
 
-fn refused(line: &str) -> Result<(), OptionRefusal> {
-    Err(OptionRefusal::Message(line.to_owned()))
-}
-
-/// The width of the names of options in the help.
-const NAMES: usize = 20;
-
-/// Returns the options of the benchmark that is imitated (`flavour`).
-pub(super) fn options(flavour: Flavour) -> impl Iterator<Item = &'static ToolOption> {
-    OPTIONS.all().filter(move |option| flavour.supports(option.of))
-}
-
-/// Returns the whole help.
-pub(super) fn usage(flavour: Flavour) -> String {
-    let program = flavour.program();
-    let end = if flavour == Flavour::Redis { "" } else { " [--]" };
-    format!(
-        "Usage: {program} [OPTIONS]{end} [COMMAND ARGS...]\n{}\nExamples:\n  {program} -p 6379 -t get,set -n 100000 -q\n  \
-         {program} -c 200 -P 16 -r 1000000 SET key:__rand_int__ x\n",
-        OPTIONS.help(NAMES, |option| flavour.supports(option.of))
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compat::options::tests::assert_no_name_is_repeated;
-
-    #[test]
-    fn no_name_of_an_option_is_repeated_and_each_option_is_handled() {
-        assert_no_name_is_repeated(OPTIONS.all());
-        let values = [
-            "1",
-            "ketama",
-            "redis://h",
-            "first-byte",
-            "no",
-            "TLS_AES_128_GCM_SHA256",
-            "ECDHE-RSA-AES128-GCM-SHA256",
-        ];
-        for option in OPTIONS.all() {
-            let is_taken = |text| {
-                !matches!(BenchOptions::usual().take(option.name(), text), Err(OptionRefusal::Wrong(..)))
-            };
-            assert!(values.into_iter().any(is_taken), "{}", option.written);
-        }
-    }
-
-    #[test]
-    fn the_help_names_every_option_and_no_line_is_too_long() {
-        let text = usage(Flavour::Redyno);
-        for option in OPTIONS.all() {
-            assert!(text.contains(&format!("\n {}", option.name())), "{}", option.written);
-        }
-        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
-        assert!(!usage(Flavour::Redis).contains("--num-functions"));
+fn latency_to(text: &str) -> Result<LatencyTo, &'static str> {
+    match text {
+        "first-byte" => Ok(LatencyTo::FirstByte),
+        _ => Err("must be first-byte"),
     }
 }

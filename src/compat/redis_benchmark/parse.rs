@@ -1,48 +1,71 @@
 //! Parses a command line as redis-benchmark or valkey-benchmark does. The *flavour* is which of the two
 //! redyno imitates.
 
-use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::PathBuf, time::Duration};
+use std::ffi::OsString;
 
-use super::options;
+use clap::{ArgMatches, Command, error::ErrorKind, parser::ValueSource};
+
+use super::options::{BenchOptions, OF_VALKEY, parser};
 use crate::{
     compat::{
-        options::{Availability, OptionReader, OptionRefusal, ParsingStyle},
+        options::{NO_NAMES, line_of, option_of, read, reason},
         run::PrintedText,
-        server::ServerOptions,
     },
-    endpoint::ReadFrom,
     knobs::{MAX_CLIENTS, MAX_PIPELINE},
-    load::LatencyTo,
     protocol::Dialect,
 };
+
+/// The largest number of threads.
+const MOST_THREADS: i64 = 500;
+
+const NO_EFFECT: &str =
+    "WARNING: -e option has no effect. We now immediately exit on error to avoid false results.";
 
 /// Reads the arguments after the name of the program.
 ///
 /// # Errors
 /// Returns the text to print if the arguments are invalid or request no run.
 pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions, PrintedText> {
-    let mut options = BenchOptions::usual();
-    let habit = ParsingStyle::Command { ends_with_dashes: flavour != Flavour::Redis };
-    let read = OptionReader::new(habit, options::options(flavour), words)
-        .read(|given| options.take(given.choice.name(), &given.value));
-    let (out, last, code) = match read {
-        Ok(command) => match options.check() {
-            Ok(()) => {
-                options.command = command.iter().map(|word| word.as_bytes().to_vec()).collect();
-                return Ok(options);
-            }
-            Err(line) => (String::new(), Some(line), 1),
-        },
-        Err(OptionRefusal::Help) => (options::usage(flavour), None, 0),
-        Err(OptionRefusal::Version) => (flavour.version(), None, 0),
-        Err(OptionRefusal::Message(line)) => (String::new(), Some(line), 1),
-        Err(OptionRefusal::Wrong(option, _)) => {
-            let invalid = format!("Invalid option \"{option}\" or option argument missing\n\n");
-            (invalid + &options::usage(flavour), None, 1)
+    let mut line = parser(flavour);
+    let (mut options, given) = match read::<BenchOptions>(&mut line, words) {
+        Ok(read) => read,
+        Err(error) if !error.use_stderr() => return Err(PrintedText::of(error.to_string())),
+        Err(error) => {
+            let option = option_of(&error);
+            return Err(match reason(&error).filter(|reason| !reason.starts_with("must ")) {
+                Some(reason) => PrintedText::refusal(&format!("{option}: {reason}"), 1),
+                None if error.kind() == ErrorKind::ArgumentConflict => {
+                    PrintedText::refusal(&line_of(&error), 1)
+                }
+                None => invalid(&mut line, &option),
+            });
         }
     };
-    let err = options.warnings.into_iter().chain(last).map(|line| line + "\n").collect();
-    Err(PrintedText { out, err, code })
+    let own = words.len() - options.command.len();
+    let ends_with_dashes = own > 0 && words[own - 1] == "--";
+    if flavour == Flavour::Redis {
+        let is_given = |id: &&str| given.value_source(id) == Some(ValueSource::CommandLine);
+        let option = OF_VALKEY.split(' ').find(is_given).map(|id| format!("--{}", id.replace('_', "-")));
+        if let Some(option) = option.or_else(|| ends_with_dashes.then(|| "--".to_owned())) {
+            return Err(invalid(&mut line, &option));
+        }
+    }
+    if let (false, Some(name)) =
+        (ends_with_dashes, options.command.first().filter(|word| word.starts_with(b"@")))
+    {
+        let name = String::from_utf8_lossy(name);
+        return Err(PrintedText::refusal(&format!("{name}{NO_NAMES}"), 1));
+    }
+    options.settle();
+    let settled = options.settle_server(&given).and_then(|()| options.check());
+    settled.map_err(|line| PrintedText::refusal(&[&options.warnings[..], &[line]].concat().join("\n"), 1))?;
+    Ok(options)
+}
+
+/// Returns the text about an invalid option or value, as the benchmarks print it.
+fn invalid(line: &mut Command, option: &str) -> PrintedText {
+    let out = format!("Invalid option \"{option}\" or option argument missing\n\n{}", line.render_help());
+    PrintedText { out, err: String::new(), code: 1 }
 }
 
 /// The format of the output. If several formats are requested, the one that comes last in this list is used.
@@ -59,75 +82,70 @@ pub(super) enum OutputFormat {
     Json,
 }
 
-/// The values of the options. Numbers have the limits that the benchmark itself sets.
-#[derive(Debug, Clone, Default)]
-pub(super) struct BenchOptions {
-    pub(super) server: ServerOptions,
-    pub(super) resp3: bool,
-    /// Whether `CLIENT TRACKING on` is sent.
-    pub(super) tracks: bool,
-    pub(super) clients: i64,
-    pub(super) requests: Option<i64>,
-    pub(super) data_size: usize,
-    pub(super) pipeline: u32,
-    pub(super) threads: i64,
-    pub(super) keep_alive: i64,
-    /// The number of values that `__rand_int__` can have; with `None`, `__rand_int__` is sent unchanged.
-    pub(super) keyspace: Option<u64>,
-    pub(super) seed: Option<u64>,
-    /// The list of `-t` in lower case, with a comma before and after each name.
-    pub(super) tests: Option<String>,
-    pub(super) form: OutputFormat,
-    pub(super) loops: bool,
-    /// Whether connections only stay open, without requests.
-    pub(super) is_idle: bool,
-    /// Whether the numbers of placeholders are sequential.
-    pub(super) is_sequential: bool,
-    /// Whether the requests go to all primaries of a cluster.
-    pub(super) is_cluster: bool,
-    /// Which nodes of the cluster get requests that only read.
-    pub(super) read_from: ReadFrom,
-    /// The rate, in requests per second.
-    pub(super) rps: Option<u32>,
-    /// The duration of the measurement, in place of a number of requests. A duration of 0 is ignored.
-    pub(super) duration: Option<Duration>,
-    /// The duration of the warm-up before the measurement. A duration of 0 is ignored.
-    pub(super) warmup: Option<Duration>,
-    /// Whether the last argument of the command is read from standard input.
-    pub(super) reads_stdin: bool,
-    pub(super) latency_to: LatencyTo,
-    /// The file of the dataset.
-    pub(super) dataset: Option<PathBuf>,
-    /// The largest number of records of the dataset to use.
-    pub(super) maxdocs: Option<u64>,
-    pub(super) num_functions: i64,
-    pub(super) num_keys_in_fcall: i64,
-    /// Warnings to print on standard error before anything else.
-    pub(super) warnings: Vec<String>,
-    /// The command and its arguments; empty for the suite.
-    pub(super) command: Vec<Vec<u8>>,
-}
-
 impl BenchOptions {
-    /// Returns the benchmarks' defaults.
-    pub(super) fn usual() -> Self {
-        Self {
-            clients: 50,
-            data_size: 3,
-            pipeline: 1,
-            keep_alive: 1,
-            num_functions: 10,
-            num_keys_in_fcall: 1,
-            ..Self::default()
+    /// Applies the options that depend on others, except those about the server.
+    fn settle(&mut self) {
+        self.form = match self {
+            Self { is_json: true, .. } => OutputFormat::Json,
+            Self { is_csv: true, .. } => OutputFormat::Csv,
+            Self { is_quiet: true, .. } => OutputFormat::Quiet,
+            _ => OutputFormat::Normal,
+        };
+        if self.threads > MOST_THREADS {
+            self.warnings.push(format!("WARNING: Too many threads, limiting threads to {MOST_THREADS}."));
         }
+        if self.ends_on_error {
+            self.warnings.push(NO_EFFECT.to_owned());
+        }
+        self.threads = self.threads.clamp(0, MOST_THREADS);
+        self.rps = self.rps.filter(|rps| *rps > 0);
+        self.duration = self.duration.filter(|length| !length.is_zero());
+        self.warmup = self.warmup.filter(|length| !length.is_zero());
+    }
+
+    /// Applies the options for the server, in the order of the command line: a URI replaces only earlier options.
+    fn settle_server(&mut self, given: &ArgMatches) -> Result<(), String> {
+        let server = &mut self.server;
+        let ids = ["host", "port", "socket", "user", "password", "db", "uris"];
+        let places = |id| given.indices_of(id).into_iter().flatten().map(move |place| (place, id));
+        let mut order: Vec<_> = ids.into_iter().flat_map(places).collect();
+        order.sort_unstable();
+        let mut uris = self.uris.iter();
+        for (_, id) in order {
+            match id {
+                "host" => server.host = self.host.clone(),
+                "port" => {
+                    let port = self.port.map(u16::try_from).transpose();
+                    server.port = port.map_err(|_| "Invalid server port.")?;
+                }
+                "socket" => server.socket = self.socket.clone(),
+                "user" => server.user = self.user.clone(),
+                "password" => server.password = self.password.clone(),
+                "db" => server.db = self.db.unwrap_or_default(),
+                _ => {
+                    let uri = uris.next().map(|uri| server.take_uri(uri)).transpose()?;
+                    if uri.is_some_and(|dialect| !dialect.counts_words()) {
+                        return Err("Invalid URI scheme: bench speaks to Redis and Valkey".to_owned());
+                    }
+                }
+            }
+        }
+        server.settle_tls(self.is_insecure, self.cacertdir.clone());
+        let ciphers = &mut server.tls.ciphers;
+        let names = self.tls_ciphers.iter().try_for_each(|names| ciphers.name_tls12(names));
+        names.map_err(|error| format!("--tls-ciphers: {error}"))?;
+        let names = self.tls_ciphersuites.iter().try_for_each(|names| ciphers.name_tls13(names));
+        names.map_err(|error| format!("--tls-ciphersuites: {error}"))
     }
 
     /// Checks that the options do not contradict each other, and that the amounts are possible.
     fn check(&self) -> Result<(), String> {
         let Self { clients, pipeline, .. } = self;
-        if self.server.is_ring && (self.is_cluster || self.is_idle) {
-            let option = if self.is_cluster { "--cluster" } else { "-I" };
-            return Err(format!("{option} does not work with --hash; leave one out"));
+        if self.is_mptcp {
+            return Err("--mptcp is not supported by redyno bench yet; leave it out".to_owned());
+        }
+        if self.duration.is_some() && self.requests.is_some_and(|requests| requests > 0) {
+            return Err("Options -n and --duration are mutually exclusive.".to_owned());
         }
         if *clients > MAX_CLIENTS.into() && !self.is_idle {
             return Err(format!(
@@ -144,6 +162,11 @@ impl BenchOptions {
 
     pub(super) fn dialect(&self) -> Dialect {
         if self.resp3 { Dialect::Resp3 } else { Dialect::Resp2 }
+    }
+
+    /// Returns the largest number of records of the dataset to use.
+    pub(super) fn records(&self) -> Option<u64> {
+        self.maxdocs.and_then(|most| u64::try_from(most).ok()).filter(|most| *most > 0)
     }
 
     /// Returns the number of requests to send, or `None` if only the time limits the run.
@@ -175,24 +198,19 @@ impl Flavour {
         }
     }
 
-    /// Returns the reply to `--version`. A script may find the imitated version there.
+    /// Returns the version after the name of the program. A script may find the imitated version there.
     pub(super) fn version(self) -> String {
         let own = env!("CARGO_PKG_VERSION");
         match self {
-            Self::Redyno => format!("redyno bench {own}\n"),
-            Self::Redis => format!("redis-benchmark 8.0.0 (redyno {own})\n"),
-            Self::Valkey => format!("valkey-benchmark 9.1.0 (redyno {own})\n"),
+            Self::Redyno => own.to_owned(),
+            Self::Redis => format!("8.0.0 (redyno {own})"),
+            Self::Valkey => format!("9.1.0 (redyno {own})"),
         }
     }
 
     /// Returns the server's name in messages about a server that cannot be reached.
     pub(super) fn server(self) -> &'static str {
         if self == Self::Valkey { "server" } else { "Redis" }
-    }
-
-    /// Returns whether this flavour has an option that the tools `who` have.
-    pub(super) fn supports(self, who: Availability) -> bool {
-        who != Availability::Valkey || self != Self::Redis
     }
 }
 
@@ -203,6 +221,13 @@ mod tests {
     fn parsed(flavour: Flavour, line: &str) -> Result<BenchOptions, PrintedText> {
         let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
         parse(flavour, &words)
+    }
+
+    impl BenchOptions {
+        /// Returns the benchmarks' defaults.
+        pub fn usual() -> Self {
+            options("")
+        }
     }
 
     fn options(line: &str) -> BenchOptions {
@@ -219,6 +244,32 @@ mod tests {
         assert_eq!(options.command, [b"lpush".to_vec(), b"abc".to_vec(), b"-q".to_vec()]);
         assert_eq!((options.form, options.requests()), (OutputFormat::Quiet, Some(10)));
         assert_eq!(self::options("-- -x").command, [b"-x".to_vec()]);
+        assert_eq!(self::options("-- @prod").command, [b"@prod".to_vec()]);
+        assert_eq!(self::options("-q get -- x").command.len(), 3);
+    }
+
+    #[test]
+    fn a_value_may_look_like_an_option_and_the_last_value_is_used() {
+        let options = options("-a -q -h -- -c 5x -n 3 -n 7 -c +9 -k x --csv -q");
+        assert_eq!(
+            (options.server.password.as_deref(), options.server.host.as_deref()),
+            (Some("-q"), Some("--"))
+        );
+        assert_eq!((options.clients, options.requests(), options.keep_alive), (9, Some(7), 0));
+        assert_eq!(options.form, OutputFormat::Csv);
+        assert_eq!(self::options("-a --").server.password.as_deref(), Some("--"));
+    }
+
+    #[test]
+    fn a_uri_and_the_options_of_the_server_replace_each_other_in_their_order() {
+        let server = |line: &str| {
+            let server = options(line).server;
+            (server.host.unwrap(), server.port.unwrap(), server.db)
+        };
+        let of = |host: &str, port, db| (host.to_owned(), port, db);
+        assert_eq!(server("-p 7 --dbnum 3 -u redis://h:9"), of("h", 9, 3));
+        assert_eq!(server("-u redis://h:9/2 -p 7 --dbnum 3"), of("h", 7, 3));
+        assert_eq!(server("-u redis://h:9 -h a -u redis://:8/4"), of("a", 8, 4));
     }
 
     #[test]
@@ -239,6 +290,10 @@ mod tests {
             (Flavour::Redyno, "--zz", "--zz"),
             (Flavour::Redyno, "-q -n", "-n"),
             (Flavour::Redyno, "-r -x", "-r"),
+            (Flavour::Redyno, "--hash x", "--hash"),
+            (Flavour::Redyno, "--rfr some", "--rfr"),
+            (Flavour::Redyno, "--compat last-byte", "--compat"),
+            (Flavour::Redis, "-q -- get", "--"),
             (Flavour::Redis, "--num-functions 3", "--num-functions"),
             (Flavour::Redis, "--", "--"),
         ] {
@@ -261,6 +316,9 @@ mod tests {
             ("--warmup 100000000000000000000", "--warmup: at most 31536000 seconds are possible\n"),
             ("--rps 4294967296", "--rps: at most 4294967295 requests per second are possible\n"),
             ("--num-keys-in-fcall 1000001", "--num-keys-in-fcall: at most 1000000 keys are possible\n"),
+            ("@prod", &format!("@prod{NO_NAMES}\n")),
+            ("-u @prod", &format!("@prod{NO_NAMES}\n")),
+            ("-e -p 65536", &format!("{NO_EFFECT}\nInvalid server port.\n")),
             ("--mptcp", "--mptcp is not supported by redyno bench yet; leave it out\n"),
         ] {
             let PrintedText { out, err, code } = answer(Flavour::Redyno, line);

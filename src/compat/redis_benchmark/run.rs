@@ -16,7 +16,8 @@ use super::{
     idle::{CLOSED, keep_open},
     layout::{CSV_HEADER, Progress, ProgressSuffix, TestReport},
     masters::Masters,
-    parse::{BenchOptions, OutputFormat, parse},
+    options::BenchOptions,
+    parse::{OutputFormat, parse},
     server_config::{QueryConnection, ServerConfig, unreachable},
 };
 use crate::{
@@ -124,7 +125,7 @@ impl BenchRun {
                 .map_err(|error| EarlyEnd::Message(format!("Error: {error}")))?;
             options.command.push(last);
         }
-        let seed = options.seed.unwrap_or_else(rand::random);
+        let seed = options.seed.map_or_else(rand::random, |seed| seed as u64);
         let (clock, payload) = (Clock::start(), Payload::new());
         Ok(Self { flavour, options, target, config, masters, title, seed, clock, payload, out })
     }
@@ -170,7 +171,7 @@ impl BenchRun {
                 }
             };
             says(format!("Loading dataset from {}...\n", untrusted::path(file)));
-            let workload = test.workload.with_dataset(file, self.options.maxdocs).map_err(unloaded)?;
+            let workload = test.workload.with_dataset(file, self.options.records()).map_err(unloaded)?;
             let records = workload.dataset.as_ref().map_or(0, |dataset| dataset.records);
             says(format!("\rLoaded {records} documents{:20}\n", ""));
             test.workload = Arc::new(workload);
@@ -180,7 +181,7 @@ impl BenchRun {
 
     /// With `--hash`, checks that each operation of each test has keys of one server only.
     fn check_one_key(&mut self, own: Option<&Test>) -> Result<(), EarlyEnd> {
-        if !self.options.server.is_ring {
+        if !self.options.server.is_ring() {
             return Ok(());
         }
         let suite = match own {
@@ -284,7 +285,7 @@ impl BenchRun {
             cluster: self.masters.as_ref().map(cluster),
             target: self.target.clone(),
             first_words: FirstCommands::Bare { tracks: self.options.tracks },
-            latency_to: self.options.latency_to,
+            latency_to: self.options.compat.unwrap_or_default(),
             workers: WorkerOptions::default(),
             // A thread without clients has nothing to do.
             threads: usize::try_from(self.options.threads).unwrap_or(0).clamp(1, clients),
