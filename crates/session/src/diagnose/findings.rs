@@ -149,7 +149,7 @@ impl Findings {
         }
         self.now.push(record);
         if matches!(record, Record::End(_)) {
-            self.watches.iter_mut().zip(rules()).for_each(|(watch, rule)| watch.restart(rule));
+            self.restart_rules();
         }
         let now = &self.now;
         self.watches.iter_mut().for_each(|watch| watch.push(record, now));
@@ -163,18 +163,19 @@ impl Findings {
 
     /// Ends all findings, because nothing was recorded for a while before `t_s`.
     fn end_before_gap(&mut self, t_s: f64) {
-        let end = Record::End(Box::default());
-        self.watches.iter_mut().for_each(|watch| watch.push(&end, &self.now));
+        self.restart_rules();
         self.episodes.end(t_s);
+    }
+
+    /// Ends all findings, and replaces the rules by new ones.
+    fn restart_rules(&mut self) {
+        for (watch, rule) in self.watches.iter_mut().zip(rules()) {
+            (watch.rule, watch.stands) = (rule, None);
+        }
     }
 }
 
 impl RuleState {
-    /// Ends the finding, and replaces the rule by a new one.
-    fn restart(&mut self, rule: Box<dyn Rule>) {
-        (self.rule, self.stands) = (rule, None);
-    }
-
     /// Takes the next record of the target.
     fn push(&mut self, record: &Record, now: &RecentState) {
         let stood = self.stands.take();
