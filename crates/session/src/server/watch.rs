@@ -246,7 +246,7 @@ impl ControlState {
                 is_elsewhere = has_moved();
             }
             // The session may have ended meanwhile.
-            drop(done.send(is_elsewhere));
+            let _ = done.send(is_elsewhere);
         };
         if std::thread::Builder::new().name("look-up".to_owned()).spawn(look_up).is_err() {
             return false;
