@@ -301,6 +301,12 @@ fn an_agent_permits_what_its_own_command_line_permits() {
         &load,
         "agent 0: the session has no --rate, but this agent has --max-rate 10; give the session a --rate",
     );
+    let bursts = ["--rate", "500", "--arrivals", "bursty 10x 1s/10s"];
+    refused(
+        &["--max-rate", "1000"],
+        &[&load[..], &bursts].concat(),
+        "agent 0: 2632 operations a second is more than the 1000 of --max-rate",
+    );
     let own = ["--load", "-n", "100", "--", "CONFIG", "GET", "maxmemory"];
     refused(&[], &own, "needs --allow on the agent's command line");
     let aimed = ["agent", "--bus", &fleet.uri, "--target", "10.0.0.*:6379"];

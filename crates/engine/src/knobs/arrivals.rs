@@ -153,6 +153,13 @@ choice!(Rhythm);
 impl Arrivals {
     /// The values on the command line.
     pub const NAMES: &[&str] = &["constant", "poisson", "times", "bursty 10x 1s/10s"];
+
+    /// Returns the rate within bursts as a multiple of the mean rate; 1 without bursts.
+    pub fn peak(self) -> f64 {
+        let Self::Bursty(bursts) = self else { return 1.0 };
+        let (requests, time) = bursts.shares();
+        requests / time
+    }
 }
 
 impl fmt::Display for Arrivals {

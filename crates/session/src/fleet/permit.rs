@@ -111,7 +111,7 @@ impl Permit {
             let workers = (threads * share.of).min(knobs.clients as usize);
             let own = (0..threads).filter(|worker| share.divided(*worker, threads).index < workers).count();
             let part = |rate: u32| f64::from(rate) * own as f64 / workers.max(1) as f64;
-            match knobs.rate.map(part) {
+            match knobs.rate.map(|rate| part(rate) * knobs.arrivals.peak()) {
                 None if knobs.load => {
                     return Err(format!(
                         "the session has no --rate, but this agent has --max-rate {most}; give the session a --rate"
