@@ -32,11 +32,11 @@ impl AgentState {
     /// microseconds.
     pub fn of(interval: &Interval, error_us: f64) -> Self {
         let client = interval.client.as_ref();
-        let late_ns = client.and_then(|client| client.late.as_ref()?.percentile(0.99));
+        let late = client.and_then(|client| client.late.as_ref()).filter(|late| late.count() > 0);
         Self {
             clients: interval.clients,
             cpu: client.map(|client| client.cpu),
-            late_us: late_ns.map(|ns| ns as f64 / 1e3),
+            late_us: late.map(|late| late.value_at_quantile(0.99) as f64 / 1e3),
             error_us,
         }
     }

@@ -85,7 +85,8 @@ pub struct AgentState {
     pub clients: u32,
     /// The share of a core that the agent's busiest worker thread used, 0 to 1; `null` in an interval with length 0.
     pub cpu: Option<f64>,
-    /// How late the agent sent requests, 99th percentile in microseconds; `null` if no batch was late.
+    /// How late the agent sent batches of requests, 99th percentile in microseconds. Of fewer than 100 batches, this is
+    /// the largest delay. `null` if no batch was late.
     pub late_us: Option<f64>,
     /// The largest possible error of the agent's times, in microseconds.
     pub error_us: f64,
