@@ -170,6 +170,9 @@ impl FleetLead {
 
     /// Takes the outages of a report. Outages of agents that have left do not count any more.
     pub(super) fn take_outages(&self, report: &AgentReport) {
+        if report.outages.iter().all(Option::is_none) {
+            return;
+        }
         let number = |node| if self.cluster.is_none() { Some(0) } else { self.node_of(report, node) };
         let away = |agent: &KnownAgent| agent.state.is_lost || agent.state.has_ended;
         let away: Vec<_> = self.state().agents.iter().map(away).collect();
@@ -183,6 +186,8 @@ impl FleetLead {
     /// Publishes each new order, and repeats the last order, until the agents have ended.
     pub(super) fn give_orders(&self, mut bus: Bus) {
         let mut axis = ClockOffset::default();
+        // The first question also opens the connection, so its time says nothing about the difference of the clocks.
+        drop(bus.time_ns());
         loop {
             let mut state = self.state();
             self.news.wait_while_for(&mut state, |state| !state.is_new && !state.has_ended, REPEAT_EVERY);
