@@ -287,10 +287,10 @@ impl ReportReader {
             return;
         }
         let lead = Arc::clone(&self.lead);
-        let mut lost = Vec::new();
+        let (mut lost, now) = (Vec::new(), Instant::now());
         for (index, agent) in lead.state().agents.iter_mut().enumerate() {
             let limit = if agent.state.has_begun { LOST_AFTER } else { BEGINS_WITHIN };
-            let is_silent = agent.heard.elapsed() > limit && !agent.state.has_ended;
+            let is_silent = now.saturating_duration_since(agent.heard) > limit && !agent.state.has_ended;
             if is_silent && !std::mem::replace(&mut agent.state.is_lost, true) {
                 lost.push((index, agent.host()));
             }
