@@ -129,9 +129,10 @@ fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let from = |latency: &Latency| latency.coarse().count_from(slow_ns) as f64;
     let share = from(held) / from(all).max(1.0);
     let slow = units::percent(share);
+    let machine = if stretch.agents.is_empty() { "this machine" } else { "the machine of an agent" };
     Some((
         share,
-        format!("this machine causes the {name}: {slow} of the slow requests waited for one of its cores"),
+        format!("{machine} causes the {name}: {slow} of the slow requests waited for one of its cores"),
     ))
 }
 
