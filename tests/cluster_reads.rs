@@ -230,7 +230,7 @@ fn a_primary_without_a_cluster_gets_the_writes_and_its_replicas_the_reads() {
     let at = |server: &Server| format!("127.0.0.1:{}", server.port());
     for (from, at_primary) in [("replica", false), ("any", true), ("nearest", true)] {
         servers.iter().for_each(|server| drop(server.cli(&["CONFIG", "RESETSTAT"])));
-        let outcome = start_at(&servers[0], &["-n", "6000", "--read-from", from]).end().expect_code(0);
+        let outcome = start_at(&servers[0], &["-n", "20000", "--read-from", from]).end().expect_code(0);
         let sums = sums(&outcome);
         assert_eq!((&sums.errors, &sums.redirects), (&BTreeMap::new(), &BTreeMap::new()), "{from}");
         for (n, server) in servers.iter().enumerate() {
