@@ -83,15 +83,13 @@ fn a_number_is_typed_into_a_knob_and_one_out_of_range_is_refused() {
     terminal.press("\r99999\r");
     terminal.wait_for_text("clients must be between 1 and 18000, not 99999");
     wait_for_clients(&server, 75);
-    terminal.press("\x1b");
-    terminal.wait_until_gone("clients 99999");
     terminal.press(&DOWN.repeat(2));
     terminal.press("\r5k\r");
     terminal.wait_for("the rate", |screen| knob(screen, "rate")?.contains("5000").then_some(()));
     terminal.press("\r123");
-    terminal.wait_for_text("rate 123");
+    terminal.wait_for_text("Esc cancel");
     terminal.press("\x1b");
-    terminal.wait_until_gone("rate 123");
+    terminal.wait_until_gone("Esc cancel");
     terminal.wait_for_text("segment 3");
     assert!(knob(&terminal.text(), "rate").unwrap().contains("5000"), "what was dropped changed nothing");
     let text = quit(terminal, &server);

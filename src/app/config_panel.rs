@@ -1,6 +1,8 @@
 //! The panel with the server's parameters: the selected parameter, and how the user changes it.
 
-use super::{Direction, Model, Order, ParameterChange, Tone, UserQuestion, panel::UndoableChange};
+use super::{
+    Direction, Model, Order, ParameterChange, Purpose, TextEntry, Tone, UserQuestion, panel::UndoableChange,
+};
 use crate::{
     experiment::Interruption,
     gauge::Gauge,
@@ -113,6 +115,13 @@ impl Model {
         Ok(self.setting_of(parameter, from, to))
     }
 
+    /// Returns the change of the selected parameter to the typed value, or `None` if the parameter already has this
+    /// value.
+    pub(super) fn typed_parameter(&self, text: &str) -> Result<Option<ParameterChange>, String> {
+        let setting = self.parameter_typed(self.config.selected(), text)?;
+        Ok(Some(setting).filter(|setting| setting.to != setting.from))
+    }
+
     /// Returns the change of a parameter to the typed value, even if the parameter already has this value.
     pub(super) fn parameter_typed(
         &self,
@@ -129,32 +138,37 @@ impl Model {
     }
 
     /// Asks the user whether to set a parameter, or shows why the parameter cannot be set.
-    pub(super) fn ask_to_set(&mut self, wanted: Result<ParameterChange, String>) {
+    pub(super) fn ask_to_set(&mut self, wanted: Result<Option<ParameterChange>, String>) {
         match wanted {
-            Ok(setting) => self.ask(UserQuestion::SetConfig(setting)),
+            Ok(Some(setting)) => self.ask(UserQuestion::SetConfig(setting)),
+            Ok(None) => {}
             Err(why) => self.show_message(Tone::Info, why),
         }
     }
 
     /// Returns the change that turns the server's latency monitor on.
-    pub(super) fn latency_monitor(&self) -> Result<ParameterChange, String> {
+    pub(super) fn latency_monitor(&self) -> Result<Option<ParameterChange>, String> {
         if !self.has_parameters() {
             return Err("only a live session of Redis or Valkey has a latency monitor to turn on".to_owned());
         }
         let parameter = PARAMETERS.iter().find(|known| known.name == "latency-monitor-threshold");
         let parameter = parameter.expect("the table has this parameter");
         match self.value_now(parameter.name)? {
-            "0" => Ok(self.setting_of(parameter, "0", LATENCY_MS.to_owned())),
+            "0" => Ok(Some(self.setting_of(parameter, "0", LATENCY_MS.to_owned()))),
             ms => Err(format!("the latency monitor is on: it keeps events of {ms} ms or more")),
         }
     }
 
-    /// Opens the palette to type a value of the selected parameter.
+    /// Opens an input line for a value of the selected parameter. If the parameter accepts only certain
+    /// words, opens a list of these words.
     pub(super) fn type_parameter(&mut self) {
         let parameter = self.config.selected();
-        match self.value_now(parameter.name) {
-            Ok(_) => self.open_palette(&format!("config {} ", parameter.name)),
-            Err(why) => self.show_message(Tone::Info, why),
+        if let Err(why) = self.value_now(parameter.name) {
+            return self.show_message(Tone::Info, why);
+        }
+        match parameter.values {
+            ParameterValues::Words(_) => self.open_palette(&format!("config {} ", parameter.name)),
+            _ => self.begin_typing(Purpose::Parameter, TextEntry::sentence("")),
         }
     }
 }

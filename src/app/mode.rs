@@ -61,6 +61,10 @@ pub struct Typing {
 /// The purpose of a typed text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Purpose {
+    /// A value for the selected knob.
+    Knob,
+    /// A value for the selected parameter of the server.
+    Parameter,
     /// The search in the log.
     Search,
     /// The text of a mark on the time axis.
@@ -101,20 +105,52 @@ impl InputMode {
     }
 }
 
-/// The maximum length of a typed text, in characters. The text must fit in a line.
-const LONGEST: usize = 80;
+/// The kind of an input line. It determines which characters the user may type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EntryKind {
+    Quantity,
+    Sentence,
+}
+
+impl EntryKind {
+    /// Returns the maximum length in characters. The longest value that users usually type is a list of save
+    /// points, `3600 1 300 100 60 10000`. A sentence must fit in a line.
+    fn longest(self) -> usize {
+        match self {
+            Self::Quantity => 24,
+            Self::Sentence => 80,
+        }
+    }
+
+    fn takes(self, c: char) -> bool {
+        match self {
+            Self::Quantity => c.is_ascii_alphanumeric() || " .-%/".contains(c),
+            Self::Sentence => !c.is_control(),
+        }
+    }
+}
 
 /// A short text that is being typed, with a caret between two of its characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextEntry {
     before: String,
     after: String,
+    kind: EntryKind,
 }
 
 impl TextEntry {
-    /// Creates an input line with `text` as its first content.
-    pub fn of(text: &str) -> Self {
-        let mut entry = Self { before: String::new(), after: String::new() };
+    /// Creates an input line for a quantity, with `text` as its first content.
+    pub fn quantity(text: &str) -> Self {
+        Self::of(text, EntryKind::Quantity)
+    }
+
+    /// Creates an input line for words, with `text` as its first content.
+    pub fn sentence(text: &str) -> Self {
+        Self::of(text, EntryKind::Sentence)
+    }
+
+    fn of(text: &str, kind: EntryKind) -> Self {
+        let mut entry = Self { before: String::new(), after: String::new(), kind };
         text.chars().for_each(|c| entry.insert(c));
         entry
     }
@@ -129,10 +165,10 @@ impl TextEntry {
         (&self.before, &self.after)
     }
 
-    /// Inserts a character at the caret, unless it is a control character or the text is too long.
+    /// Inserts a character at the caret, if the entry allows this character and has room.
     pub(super) fn insert(&mut self, c: char) {
         let length = self.before.chars().count() + self.after.chars().count();
-        if length < LONGEST && !c.is_control() {
+        if length < self.kind.longest() && self.kind.takes(c) {
             self.before.push(c);
         }
     }
@@ -176,7 +212,7 @@ mod tests {
 
     #[test]
     fn text_is_typed_and_removed_at_the_caret() {
-        let mut entry = TextEntry::of("größe");
+        let mut entry = TextEntry::sentence("größe");
         entry.move_caret(-2);
         entry.insert('x');
         assert_eq!(entry.around_caret(), ("gröx", "ße"));
@@ -193,10 +229,17 @@ mod tests {
 
     #[test]
     fn a_pasted_text_becomes_one_line_and_no_entry_exceeds_its_maximum_length() {
-        let mut entry = TextEntry::of("");
+        let mut entry = TextEntry::sentence("");
         entry.paste("\n two\tlines\nof it\x1b \n");
         assert_eq!(entry.text(), "two lines of it");
         entry.paste(&"x".repeat(200));
-        assert_eq!(entry.text().chars().count(), LONGEST);
+        assert_eq!(entry.text().chars().count(), EntryKind::Sentence.longest());
+    }
+
+    #[test]
+    fn a_quantity_accepts_only_the_characters_of_quantities() {
+        let mut entry = TextEntry::quantity("");
+        entry.paste("1.5M/s,\"µ");
+        assert_eq!(entry.text(), "1.5M/s");
     }
 }

@@ -69,6 +69,15 @@ impl Panel {
         self.selected().turned(&self.wanted, direction, ops_per_s)
     }
 
+    /// Returns the knobs with the typed value for the selected knob, or `None` if the value is unchanged.
+    pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, KnobError> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let typed = self.selected().typed(&self.wanted, text)?;
+        Ok((typed != self.wanted).then_some(typed))
+    }
+
     /// Switches the load on or off. Undo does not revert this change.
     pub(super) fn set_load(&mut self, load: bool) -> Knobs {
         self.change(Knobs { load, ..self.wanted.clone() })
@@ -185,6 +194,14 @@ mod tests {
         let Some(UndoableChange::Knobs(knobs)) = panel.undo() else { panic!("a knob was turned") };
         assert_eq!((knobs.clients, knobs.load), (50, true));
         assert_eq!(panel.undo(), None);
+    }
+
+    #[test]
+    fn a_typed_value_changes_the_knob_or_is_refused() {
+        let panel = Panel::new(Knobs::default());
+        assert!(panel.typed("0").is_err());
+        assert_eq!(panel.typed("50"), Ok(None), "the same value is no change");
+        assert_eq!(panel.typed("70"), Ok(Some(Knobs { clients: 70, ..Knobs::default() })));
     }
 
     #[test]

@@ -37,6 +37,15 @@ impl Model {
         self.request(order);
     }
 
+    /// Requests a change by a step or to a typed value, or shows why the change is invalid.
+    pub(super) fn propose_or_warn<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) {
+        match knobs {
+            Ok(Some(knobs)) => self.send_order(Order::SetKnobs(knobs)),
+            Ok(None) => {}
+            Err(error) => self.show_message(Tone::Warning, error.to_string()),
+        }
+    }
+
     /// Drops the proposed change, after the user has answered no.
     pub(super) fn drop_proposal(&mut self) {
         let in_force = self.in_force().clone();

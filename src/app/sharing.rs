@@ -19,7 +19,7 @@ impl Model {
         if self.playback.is_some() {
             return self.show_message(Tone::Warning, NOT_LIVE);
         }
-        self.begin_typing(Purpose::Mark { t_s: self.timeline().now_s }, TextEntry::of(""));
+        self.begin_typing(Purpose::Mark { t_s: self.timeline().now_s }, TextEntry::sentence(""));
     }
 
     /// Sets the mark, unless the typed text is empty.

@@ -246,6 +246,14 @@ impl Model {
             self.mode = InputMode::Screen;
         }
         match purpose {
+            Purpose::Knob => {
+                let typed = self.panel.typed(&text);
+                self.propose_or_warn(typed);
+            }
+            Purpose::Parameter => {
+                let typed = self.typed_parameter(&text);
+                self.ask_to_set(typed);
+            }
             Purpose::Help { .. } => {}
             Purpose::Search => self.take_search(text),
             Purpose::Mark { t_s } => self.set_mark(&text, t_s),

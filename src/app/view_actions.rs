@@ -2,8 +2,7 @@
 //! moment.
 
 use super::{
-    Direction, Effect, InputMode, JumpTarget, Knob, Model, Order, Pane, Purpose, Screen, TextEntry, Tone,
-    Typing,
+    Direction, Effect, InputMode, JumpTarget, Model, Order, Pane, Purpose, Screen, TextEntry, Tone, Typing,
     list::{moved, turned},
 };
 use crate::{knobs::Knobs, print::summary, session::timeline::IntrinsicRun};
@@ -23,7 +22,7 @@ impl Model {
     }
 
     pub(super) fn open_help(&mut self) {
-        self.begin_typing(Purpose::Help { scroll: 0 }, TextEntry::of(""));
+        self.begin_typing(Purpose::Help { scroll: 0 }, TextEntry::sentence(""));
     }
 
     pub(super) fn toggle_load(&mut self) {
@@ -33,31 +32,21 @@ impl Model {
 
     /// Changes the selected knob by a step.
     pub(super) fn turn_knob(&mut self, direction: Direction) {
-        match self.panel.turned(direction, self.timeline().ops_per_s()) {
-            Ok(knobs) => self.send_order(Order::SetKnobs(knobs)),
-            Err(error) => self.show_message(Tone::Warning, error.to_string()),
-        }
-    }
-
-    /// Opens the palette to type a value of the selected knob.
-    pub(super) fn type_knob(&mut self) {
-        let (knob, wanted) = (self.panel.selected(), &self.panel.wanted);
-        let of_operation = if let Knob::Weight(_) = knob { knob.called(wanted) } else { "" };
-        let query = format!("{} {of_operation}", knob.name());
-        self.open_palette(&format!("{} ", query.trim_end()));
+        let turned = self.panel.turned(direction, self.timeline().ops_per_s());
+        self.propose_or_warn(turned.map(Some));
     }
 
     /// Changes the selected parameter of the server by a step. redyno asks first.
     pub(super) fn turn_parameter(&mut self, direction: Direction) {
         let turned = self.turned_parameter(direction);
-        self.ask_to_set(turned);
+        self.ask_to_set(turned.map(Some));
     }
 
     pub(super) fn toggle_intrinsic(&mut self) {
         if self.timeline().intrinsic_run().is_some_and(IntrinsicRun::is_running) {
             self.request(Order::StopIntrinsic);
         } else {
-            self.begin_typing(Purpose::Intrinsic, TextEntry::of(USUAL_INTRINSIC_S));
+            self.begin_typing(Purpose::Intrinsic, TextEntry::quantity(USUAL_INTRINSIC_S));
         }
     }
 

@@ -5,7 +5,7 @@ use super::{Action, Binding, Context, JumpTarget, KeyCode, KeyPattern, Screen, Z
 use crate::{
     app::{
         Direction::{Down, Up},
-        Effect, Model, Picture, TextEntry,
+        Effect, Model, Picture, Purpose, TextEntry,
         question::{agree, dismiss},
     },
     server::KeyMethod,
@@ -164,7 +164,7 @@ pub(super) const STEER: &[Binding] = key_table! {
         does(&[key(KeyCode::Right)], "turn the knob up", |model| model.turn_knob(Up))],
         "←, →", Some(("←→", "turn", 2)),
         "Change the selected knob by a step. The load changes at once and a new segment begins.";
-    &[does(&[key(KeyCode::Enter)], "type a value", Model::type_knob)],
+    &[does(&[key(KeyCode::Enter)], "type a value", |model| model.begin_typing(Purpose::Knob, TextEntry::quantity("")))],
         "Enter", Some(("Enter", "type", 4)),
         "Type a value for the selected knob: 250, 20k, 1.5M; for a rate also max (closed loop); for a distribution zipfian 1.1.";
     &[does(&[on('u')], "undo", Model::undo)], "u", Some(("u", "undo", 5)),

@@ -131,7 +131,7 @@ const LOG: ScreenRow = ScreenRow {
             does(&[key(KeyCode::Right)], "log, next kind", |model| model.turn_filter(Up))],
             "←, →", Some(("←→", "kind", 4)),
             "Show everything, or only events, errors, marks or segments.";
-        &[does(&[on('/')], "search the log", |model| model.begin_typing(Purpose::Search, TextEntry::of("")))],
+        &[does(&[on('/')], "search the log", |model| model.begin_typing(Purpose::Search, TextEntry::sentence("")))],
             "/", Some(("/", "search", 1)),
             "Search for a text; case does not matter.";
         &[does(&[on('n')], "log, next hit", |model| model.find_next(Down)),

@@ -24,7 +24,7 @@ use super::{InputMode, Model, Order, Purpose, TextEntry, Tone, Typing, UserQuest
 impl Model {
     /// Opens the palette with this text in its input line.
     pub(super) fn open_palette(&mut self, typed: &str) {
-        self.begin_typing(Purpose::Command { chosen: 0 }, TextEntry::of(typed));
+        self.begin_typing(Purpose::Command { chosen: 0 }, TextEntry::sentence(typed));
     }
 
     /// Returns the typed text, the matching offers, best first, and the position of the selected offer; `None` when

@@ -157,8 +157,10 @@ mod tests {
         update(&mut model, Msg::Key(Key::plain(KeyCode::Char('?'))));
         wheel(&mut model, false);
         assert_eq!(model.zoom, before);
-        let help =
-            InputMode::Typing(Typing { purpose: Purpose::Help { scroll: 1 }, entry: TextEntry::of("") });
+        let help = InputMode::Typing(Typing {
+            purpose: Purpose::Help { scroll: 1 },
+            entry: TextEntry::sentence(""),
+        });
         assert_eq!(model.mode, help);
     }
 

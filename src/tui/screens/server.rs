@@ -18,7 +18,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Model, View, value_words},
+    app::{Model, Purpose, View, value_words},
     gauge::Gauge,
     server::{PARAMETERS, Status},
     session::timeline::Reading,
@@ -27,8 +27,8 @@ use crate::{
         layout::Columns,
         row,
         widgets::{
-            ChartContext, command_table, cursor, figures::NONE, probes, server_figures, table::around,
-            time_axis,
+            ChartContext, command_table, cursor, dialog::input, figures::NONE, probes, server_figures,
+            table::around, time_axis,
         },
     },
     units,
@@ -232,8 +232,14 @@ pub fn config_list(paint: &mut Paint, area: Rect, model: &Model, status: &Status
         let names = Rect { x: line.x + 2, width: CONFIG_NAME.min(line.width).saturating_sub(2), ..line };
         paint.text(names, parameter.name, ink);
         let values = from_column(line, line.x + CONFIG_NAME);
-        let value = value(status, parameter.name);
-        paint.text(values, &value, if value == NONE { Ink::Faint } else { ink });
+        match model.entry(Purpose::Parameter).filter(|_| is_selected) {
+            Some(entry) => drop(input(paint, values, entry)),
+            None => {
+                let value = value(status, parameter.name);
+                let ink = if value == NONE { Ink::Faint } else { ink };
+                paint.text(values, &value, ink);
+            }
+        }
     }
 }
 

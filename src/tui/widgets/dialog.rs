@@ -21,7 +21,7 @@ use crate::{
         InputMode, Model, Offer, PaletteCommand, ParameterChange, Purpose, Spot, TextEntry, Typing,
         UserQuestion, value_words,
     },
-    tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
+    tui::{Glyphs, Ink, Paint, from_column, layout::COMPACT_MIN, row, wrapped},
 };
 
 /// The maximum width of a box, which fits into 80 columns.
@@ -136,7 +136,10 @@ fn change(servers: &str, ParameterChange { parameter, from, to, harm }: &Paramet
 /// Draws the box of an input line, unless the screen itself shows this line.
 fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry }: &Typing) {
     let (title, text, keys) = match purpose {
-        Purpose::Search => return,
+        Purpose::Parameter if area.width < COMPACT_MIN.0 || area.height < COMPACT_MIN.1 => {
+            ("parameter", "The new value:".to_owned(), "Enter set    Esc cancel")
+        }
+        Purpose::Knob | Purpose::Parameter | Purpose::Search => return,
         Purpose::Help { scroll } => return help::draw(paint, area, model, entry, *scroll),
         Purpose::Command { .. } => return palette(paint, area, model),
         Purpose::Mark { t_s } => {
@@ -241,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_caret_is_always_visible() {
-        let entry = TextEntry::of("a long text");
+        let entry = TextEntry::sentence("a long text");
         let shown = |room| pieces(&entry, GlyphSet::Ascii.glyphs(), room).map(|(text, _)| text).concat();
         assert_eq!(
             (shown(20).as_str(), shown(5).as_str(), shown(0).as_str()),

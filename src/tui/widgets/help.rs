@@ -230,7 +230,7 @@ mod tests {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         model.screen = screen;
         let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
-        let lines = matching_lines(Rect::new(0, 0, 76, 24), theme, &model, &TextEntry::of(query));
+        let lines = matching_lines(Rect::new(0, 0, 76, 24), theme, &model, &TextEntry::sentence(query));
         assert!(lines.iter().all(|(line, _)| line.chars().count() <= 72), "{lines:?}");
         lines.into_iter().map(|(line, _)| line + "\n").collect()
     }

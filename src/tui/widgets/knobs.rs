@@ -14,9 +14,9 @@
 
 use ratatui::layout::Rect;
 
-use super::{panel::section, table::around};
+use super::{dialog::input, panel::section, table::around};
 use crate::{
-    app::{Knob, Model, SessionPhase, Spot, Subject},
+    app::{Knob, Model, Purpose, SessionPhase, Spot, Subject},
     knobs::Knobs,
     tui::{Glyphs, Ink, Paint, cut, from_column, row},
 };
@@ -111,6 +111,12 @@ impl KnobRow {
         let selected = model.cursor_s().is_none() && model.panel.selected() == *knob;
         let ink = if selected { Ink::Selected } else { Ink::Text };
         let pointer = if selected { glyphs.pointer } else { ' ' };
+        if let Some(entry) = model.entry(Purpose::Knob).filter(|_| selected) {
+            let from = NAME.max(POINTER + name.chars().count() as u16);
+            paint.text(line, &format!("{pointer} {name}"), ink);
+            input(paint, from_column(line, line.x + from + 1), entry);
+            return;
+        }
         let after = from_column(line, paint.text(line, &row_text(pointer, name, value, *end), ink));
         let (wanted, in_force) = (model.knobs_shown(), model.in_force());
         // The previous value is shown only if the knob is still the same operation.
@@ -158,31 +164,43 @@ pub fn lines(paint: &mut Paint, area: Rect, model: &Model) {
     }
     for (piece, place) in pieces[from..].iter().zip(places) {
         paint.spot(place, Spot::Knob(piece.knob));
-        paint.text(place, &piece.text, piece.ink);
+        match model.entry(Purpose::Knob).filter(|_| piece.ink == Ink::Selected) {
+            Some(entry) => {
+                let name = format!("{} {} ", paint.glyphs().pointer, piece.name);
+                let x = paint.text(place, &name, Ink::Selected);
+                input(paint, from_column(place, x), entry);
+            }
+            None => drop(paint.text(place, &piece.text, piece.ink)),
+        }
     }
 }
 
 /// A knob in a line: `clients 50`.
 struct KnobPiece {
     knob: Knob,
+    name: String,
     text: String,
     ink: Ink,
     width: u16,
 }
 
+/// The room for a value that is being typed.
+const ENTRY: usize = 16;
+
 fn pieces(glyphs: &Glyphs, model: &Model) -> Vec<KnobPiece> {
     let knobs = model.knobs_shown();
     let can_turn = model.cursor_s().is_none();
+    let is_typed = model.entry(Purpose::Knob).is_some();
     let piece = |knob: Knob| {
-        let (name, value) = (knob.called(knobs), knob.value(knobs));
+        let (name, value) = (knob.called(knobs).to_owned(), knob.value(knobs));
         let is_selected = can_turn && knob == model.panel.selected();
         let text = match is_selected {
             true => format!("{} {name} {value} {} {}", glyphs.pointer, glyphs.less, glyphs.more),
             false => format!("{name} {value}"),
         };
         let ink = if is_selected { Ink::Selected } else { Ink::Faint };
-        let width = text.chars().count() as u16;
-        KnobPiece { knob, text, ink, width }
+        let width = if is_selected && is_typed { name.chars().count() + ENTRY } else { text.chars().count() };
+        KnobPiece { knob, name, text, ink, width: width as u16 }
     };
     Knob::of(knobs).into_iter().map(piece).collect()
 }
