@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// The width of the column of keys.
-const KEYS_WIDTH: usize = 13;
+const KEYS_WIDTH: usize = 14;
 
 /// The rows of the area that are no lines of the help: one above and below the frame, the frame and the search.
 const OTHER_ROWS: u16 = 5;
