@@ -157,11 +157,12 @@ fn what_a_user_may_not_ask_is_named_and_the_rest_is_shown() {
         let words: Vec<_> =
             ["ACL", "SETUSER", user, "on", ">pw", "~*", "&*", "+@all"].into_iter().chain(rules).collect();
         assert_eq!(server.cli(&words), "OK");
-        let args = ["doctor", "-p", &port, "--user", user, "-a", "pw", "--duration", "4", "--json"];
+        let args = ["doctor", "-p", &port, "--user", user, "-a", "pw", "--duration", "6", "--json"];
         (forbidden, Running::start(redyno(&args)))
     });
     let pages: Vec<_> = pages.collect();
-    wait_for("PINGs of all", || (server.calls(&[], "ping") > 600).then_some(()));
+    // All have read the slow log by then, and read it again before they end.
+    wait_for("PINGs of all", || (server.calls(&[], "ping") > 1500).then_some(()));
     server.cli(&["DEBUG", "SLEEP", "0.15"]);
     for (forbidden, page) in pages {
         let page = page.end();

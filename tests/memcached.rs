@@ -50,7 +50,7 @@ fn its_own_commands_are_asked_and_answered_one_by_one() {
         replace {key} {value} ; append {key} x ; prepend {key} x ; cas {key} 1 {value} ; MGET {key} {key} ; \
         touch {key} 60 ; mg {key} v t ; ms {key} {value} T60 ; ma {key} ; md {key} ; DEL {key} ; mn ; version";
     let words: Vec<_> = commands.split(' ').collect();
-    let outcome = headless(&uri(&server), &[&["--duration", "1", "--"], words.as_slice()].concat());
+    let outcome = headless(&uri(&server), &[&["-n", "5000", "--"], words.as_slice()].concat());
     let records = outcome.expect_code(0).records();
     let summary = &end(&records).summary;
     let counted = totals(&records);

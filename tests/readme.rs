@@ -57,9 +57,9 @@ pub fn command(line: &str) -> Option<&str> {
     line.strip_prefix("redyno ").or(Some("").filter(|_| line == "redyno"))
 }
 
-/// The words of a command line up to a comment, a pipe or a redirection; what stands in single quotes is one.
+/// The words of a command line up to a comment, a pipe or a redirection; what stands in quotes is one.
 fn words(line: &str) -> Vec<String> {
-    let parts = line.split('\'').enumerate();
+    let parts = line.split(['\'', '"']).enumerate();
     let words =
         parts.flat_map(|(n, part)| if n % 2 == 0 { part.split_whitespace().collect() } else { vec![part] });
     words.take_while(|word| !["#", "|", ">", ">>"].contains(word)).map(str::to_owned).collect()

@@ -53,7 +53,7 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions
     if let (false, Some(name)) =
         (ends_with_dashes, options.command.first().filter(|word| word.starts_with(b"@")))
     {
-        let name = String::from_utf8_lossy(name);
+        let name = crate::untrusted::bytes(name);
         return Err(PrintedText::refusal(&format!("{name}{NO_NAMES}"), 1));
     }
     options.settle();
