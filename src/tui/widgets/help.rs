@@ -282,7 +282,7 @@ mod tests {
         let found = text("forked");
         assert!(found.starts_with("Signs\n") && found.contains("  The server forked."), "{found}");
         let found = text("MAKE baseline");
-        assert!(found.starts_with("Segments\nb            Make the selected"), "{found}");
+        assert!(found.starts_with("Segments\nb             Make the selected"), "{found}");
         assert_eq!(text("xyzzy"), "");
     }
 
