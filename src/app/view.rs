@@ -6,9 +6,8 @@
 //!   session ───┼───────────────────│──────────────────┼─────── now, continues
 //!                               cursor               to
 //! ```
-//! The timeline of a track grows during the session. When the user freezes the view, the track keeps the
-//! present state ([`Timeline::freeze`](crate::session::Timeline::freeze)). A frozen view shows nothing later
-//! until the user moves the cursor forward.
+//! The timeline of a track grows during the session. When the user freezes the view, the track keeps a copy of its
+//! timeline. A frozen view shows nothing later until the user moves the cursor forward.
 
 use super::{
     Model, TimeAxis, Track, View, Zoom,
