@@ -305,7 +305,7 @@ fn an_agent_permits_what_its_own_command_line_permits() {
     refused(
         &["--max-rate", "1000"],
         &[&load[..], &bursts].concat(),
-        "agent 0: 2632 operations a second is more than the 1000 of --max-rate",
+        "agent 0: 2632 operations a second within bursts is more than the 1000 of --max-rate",
     );
     let own = ["--load", "-n", "100", "--", "CONFIG", "GET", "maxmemory"];
     refused(&[], &own, "needs --allow on the agent's command line");

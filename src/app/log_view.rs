@@ -183,7 +183,7 @@ impl Model {
 
     /// Returns the event of this line. If the line is about several equal events, returns the last event.
     fn entry_of(&self, line: &LogLine) -> Option<&Event> {
-        let lines = folded(self.track().timeline.events());
+        let lines = folded(self.track().shown().events());
         let is_it = |it: &&FoldedEvents| it.last.from_s.total_cmp(&line.t_s).is_eq() && it.text == line.text;
         Some(lines.iter().find(is_it)?.last.event)
     }

@@ -99,7 +99,7 @@ impl Model {
 
     /// Returns the nodes after the first that answer a part of the first node's load.
     pub fn parts_of_load(&self) -> impl Iterator<Item = &Timeline> {
-        self.tracks.iter().skip(1).map(|track| &track.timeline).filter(|timeline| timeline.has_part())
+        self.tracks.iter().skip(1).map(Track::shown).filter(|timeline| timeline.has_part())
     }
 
     /// Returns the load of each agent of a fleet at the moment shown, by the agent's number.

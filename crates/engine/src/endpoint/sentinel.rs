@@ -165,7 +165,8 @@ impl Service {
 }
 
 impl Target {
-    /// Returns whether a Sentinel leads a failover of this service now. Blocks for at most `limit`.
+    /// Returns whether a Sentinel leads a failover of this service now. Blocks for at most `limit` and
+    /// 100 ms.
     pub fn is_failing_over(&self, limit: Duration) -> bool {
         let Address::Service(service) = &self.address else { return false };
         let state = PrimaryState::default();

@@ -23,8 +23,8 @@ impl Run {
     /// Returns the run of a recording that was read completely; `segment` chooses one of several segments under load.
     ///
     /// # Errors
-    /// The error is a message. Fails if the recording has no run, if it has several runs and `segment` is `None`, or if `segment` does not
-    /// exist.
+    /// The error is a message. Fails if the recording has no run, if it has several runs and `segment` is `None`, or if
+    /// `segment` does not exist.
     pub fn of(name: &str, timeline: &Timeline, segment: Option<u32>) -> Result<Self, String> {
         let mut measured: Vec<_> = timeline.segments.iter().filter(|of| of.is_measured()).collect();
         let kind = if measured.is_empty() { "without load" } else { "under load" };

@@ -41,8 +41,10 @@ impl Threshold {
             false => now.pings.slowed(),
         };
         let evidence = [Some(text(self.gauge, value)), beside.map(|value| text(self.beside, value)), slowed];
-        // If the server runs on another machine, only redyno is affected.
-        let is_of_host = self.gauge.about().group == GaugeGroup::Host;
+        // If the server runs on another machine, only redyno is affected. The accept queues of this machine's programs
+        // do not slow redyno down.
+        let is_of_host =
+            self.gauge.about().group == GaugeGroup::Host && self.gauge != Gauge::HostListenOverflows;
         let is_remote = now.host().is_some_and(|host| host.server.is_none());
         let is_ours = self.gauge == Gauge::HostThrottled || is_of_host && is_remote;
         let finding = Finding::of(self.severity, self.cause, self.cause).with(evidence, self.next);

@@ -118,8 +118,9 @@ impl Permit {
                     ));
                 }
                 Some(part) if knobs.load && part > f64::from(most) => {
+                    let bursts = if knobs.arrivals.peak() > 1.0 { " within bursts" } else { "" };
                     return Err(format!(
-                        "{part:.0} operations a second is more than the {most} of --max-rate"
+                        "{part:.0} operations a second{bursts} is more than the {most} of --max-rate"
                     ));
                 }
                 _ => {}

@@ -58,6 +58,8 @@ impl Default for CommandLog {
 
 /// The number before the first entry id, which is 0.
 const BEFORE_ALL: i64 = -1;
+/// The log was empty at the first poll. SLOWLOG RESET does not begin the ids again, so the next id may be any.
+const UNKNOWN: i64 = i64::MIN;
 
 impl SlowLog {
     /// Handles a restart of the server: ids begin at 0 again, so all entries are new.
@@ -70,12 +72,15 @@ impl SlowLog {
         let mut entries: Vec<_> = reply.list()?.iter().map(entry).collect::<Option<_>>()?;
         let newest = entries.iter().map(|entry| entry.id).max();
         let last = self.last;
-        self.last = newest.or(last).or(Some(BEFORE_ALL));
+        self.last = newest.or(last).or(Some(UNKNOWN));
         let Some(mut last) = last else {
             return Some(if self.part.is_none() { before(&entries) } else { Vec::new() });
         };
         if newest.is_some_and(|newest| newest < last) {
             last = BEFORE_ALL;
+        }
+        if last == UNKNOWN {
+            last = entries.iter().map(|entry| entry.id.saturating_sub(1)).min().unwrap_or(UNKNOWN);
         }
         entries.retain(|entry| entry.id > last);
         let Some(newest) = newest else { return Some(Vec::new()) };
@@ -262,9 +267,12 @@ mod tests {
 
     #[test]
     fn an_empty_log_at_first_makes_the_first_entry_new() {
-        let mut slow_log = SlowLog::default();
-        assert!(read(&mut slow_log, &[]).is_empty());
-        assert_eq!(read(&mut slow_log, &[(0, 9_000, &["KEYS", "*"])]).len(), 1);
+        // SLOWLOG RESET empties the log, and ids go on.
+        for id in [0, 5000] {
+            let mut slow_log = SlowLog::default();
+            assert!(read(&mut slow_log, &[]).is_empty());
+            assert_eq!(read(&mut slow_log, &[(id, 9_000, &["KEYS", "*"])]).len(), 1);
+        }
     }
 
     #[test]

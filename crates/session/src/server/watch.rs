@@ -34,7 +34,7 @@ const GREETING_LIMIT: Duration = Duration::from_secs(2);
 /// The time limit for the lookup of the target's name while the connection is open.
 const LOOK_UP_LIMIT: Duration = Duration::from_secs(1);
 /// How long the lookup waits until Sentinels name the new primary of a failover, which is promoted before.
-const FAILOVER_LIMIT: Duration = Duration::from_secs(5);
+const FAILOVER_LIMIT: Duration = Duration::from_secs(2);
 
 /// The last reported state of the connection, so that each change is reported once.
 #[derive(Debug, PartialEq)]

@@ -71,6 +71,9 @@ impl ReceiverThread {
     /// Returns how many messages the server stores of each channel with missing messages, if receivers share the
     /// messages of a channel. Closes the receivers' connections, and blocks for at most [`STORED_LIMIT`].
     fn stored(&mut self, messages: &Messages) -> BTreeMap<usize, u64> {
+        if self.shared.is_empty() {
+            return BTreeMap::new();
+        }
         let mut under_way = vec![0; self.shared.len()];
         for receiver in self.receivers.values_mut() {
             let is_open = receiver.line.take().is_some() && messages.kind == ReceiverKind::Queue;
