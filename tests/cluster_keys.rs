@@ -75,7 +75,7 @@ fn a_killed_run_is_cleaned_up_through_any_node_although_keys_and_markers_have_mo
         let marker = list_slot(&nodes.0[0]);
         (0..30).chain([marker]).for_each(|slot| nodes.move_slot(slot, 0, 1));
         let printed =
-            run(&["-p", &nodes.0[2].port_text(), "--headless", "--duration", "1"]).expect_code(0).err;
+            run(&["-p", &nodes.0[2].port_text(), "--headless", "--duration", "4"]).expect_code(0).err;
         assert_eq!(printed.matches("left its keys here").count(), 1, "{printed}");
         let printed = clean(&nodes.0[2]);
         assert!(printed.contains("(3 primaries): removed "), "{printed}");

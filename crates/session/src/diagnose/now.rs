@@ -345,8 +345,9 @@ impl RecentState {
     /// Returns the share of the last seconds that the server spent in commands, also in those that use no CPU time.
     pub(super) fn in_commands(&self) -> f64 {
         let recent = || self.statuses.since(self.t_s - COMMANDS_S);
-        let us = recent().flat_map(|status| status.command_stats.values()).map(|stat| stat.usec).sum::<u64>();
-        us as f64 / 1e6 / recent().filter_map(|status| status.poll_s).sum::<f64>().max(f64::MIN_POSITIVE)
+        let stats = recent().flat_map(|status| status.command_stats.values());
+        let us: f64 = stats.map(|stat| stat.usec as f64).sum();
+        us / 1e6 / recent().filter_map(|status| status.poll_s).sum::<f64>().max(f64::MIN_POSITIVE)
     }
 
     /// Returns whether this interval belongs to the current segment. A late report of a worker belongs to an
