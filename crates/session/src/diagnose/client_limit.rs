@@ -4,9 +4,10 @@
 use super::{
     Finding,
     client_evidence::{Evidence, EvidenceKind, evidence},
-    now::{RecentState, length_s},
+    now::RecentState,
     rule::{Measurements, Rule, RuleVerdict},
     slow_server::Probes,
+    window::length_s,
 };
 use crate::session::{Client, Interval, RECEIVERS, Record};
 

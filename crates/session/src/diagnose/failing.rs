@@ -3,8 +3,9 @@
 
 use super::{
     Finding, Severity,
-    now::{RecentState, length_s},
+    now::RecentState,
     rule::{Measurements, Rule, RuleVerdict},
+    window::length_s,
 };
 use crate::{session::Interval, units, untrusted};
 

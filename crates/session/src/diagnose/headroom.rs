@@ -8,8 +8,9 @@
 
 use super::{
     Finding, Severity,
-    now::{RecentState, length_s},
+    now::RecentState,
     rule::{Rule, RuleVerdict, is_judged},
+    window::length_s,
 };
 use crate::{
     knobs::Knobs,

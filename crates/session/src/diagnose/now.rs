@@ -377,11 +377,6 @@ impl RecentState {
     }
 }
 
-/// Returns the total length of the intervals, in seconds.
-pub(super) fn length_s(parts: &[Interval]) -> f64 {
-    parts.iter().map(|part| part.length_s).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

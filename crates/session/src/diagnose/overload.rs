@@ -5,8 +5,9 @@ use super::{
     Finding,
     backlog::{CAUGHT_UP_US, LATE_US, pause_us},
     down::is_cut_off,
-    now::{RecentState, length_s},
+    now::RecentState,
     rule::{Measurements, Rule, RuleVerdict},
+    window::length_s,
 };
 use crate::{
     session::{Interval, Segment},

@@ -3,8 +3,9 @@
 
 use super::{
     Finding,
-    now::{RecentState, length_s},
+    now::RecentState,
     rule::{Measurements, Rule, RuleVerdict, is_judged},
+    window::length_s,
 };
 use crate::{
     session::{Interval, OneReceiver, ReceivedMessages},

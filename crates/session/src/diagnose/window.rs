@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::session::Interval;
+
 /// The values of the last `length_s` seconds, oldest first.
 #[derive(Debug, Clone)]
 pub(super) struct RecentValues<T> {
@@ -63,6 +65,11 @@ impl<T> RecentValues<T> {
 pub(super) fn middle(mut values: Vec<u64>) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
+}
+
+/// Returns the total length of the intervals, in seconds.
+pub(super) fn length_s(parts: &[Interval]) -> f64 {
+    parts.iter().map(|part| part.length_s).sum()
 }
 
 #[cfg(test)]
