@@ -129,11 +129,13 @@ impl LostConnections {
         events
     }
 
-    /// At the end of the session, returns an event about lost connections that no event has reported yet, if
-    /// there are any.
-    pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
+    /// At the end of the session, returns the events about lost connections that no event has reported yet.
+    pub(super) fn rest(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
+        self.last_reported_ns = None;
+        let mut events = self.report(now_ns);
         let times = std::mem::take(&mut self.unreported);
-        (times > 0).then_some((now_ns, EventKind::MoreConnectionsLost { times }))
+        events.extend((times > 0).then_some((now_ns, EventKind::MoreConnectionsLost { times })));
+        events
     }
 
     /// Returns the time without any connection between two moments, in seconds.
@@ -185,6 +187,14 @@ impl LostPings {
         Some((at_ns, EventKind::PingLost { cause }))
     }
 
+    /// At the end of the session, returns an event about the losses that no event has reported yet, if there are any.
+    pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
+        self.last_reported_ns = None;
+        let waiting = self.report(now_ns);
+        let cause = format!("{} more losses; PINGs were soon answered again", self.unreported);
+        waiting.or((self.unreported > 0).then_some((now_ns, EventKind::PingLost { cause })))
+    }
+
     /// Ends the outage at `at_ns`.
     pub(super) fn back(&mut self, at_ns: u64) -> Option<(u64, EventKind)> {
         self.is_lost = false;
@@ -234,7 +244,12 @@ mod tests {
         assert_eq!(words(connections.report(1500 * MS)), [""; 0]);
         connections.take(1, &back(1350 * MS));
         assert_eq!(words(connections.report(1500 * MS)), ["1.35 load back: 1000 connections after 1.24 s"]);
-        assert_eq!(connections.rest(2000 * MS), None);
+        assert_eq!(connections.rest(2000 * MS), []);
+        connections.take(0, &LossReport { still_lost: 0, ..lost(1, 2000 * MS) });
+        assert_eq!(connections.report(2000 * MS).len(), 2);
+        connections.take(0, &lost(3, 2100 * MS));
+        assert_eq!(words(connections.report(2250 * MS)), [""; 0]);
+        assert_eq!(words(connections.rest(2300 * MS)), ["2.10 load lost: 3 of 1000 connections: reset"]);
     }
 
     #[test]
@@ -264,7 +279,7 @@ mod tests {
         assert!(
             events[2].ends_with("25 times among 1 connection: reset (and 75 more since the last report)")
         );
-        assert!(connections.rest(0).unwrap().1.to_string().starts_with("75 more"));
+        assert!(words(connections.rest(0))[0].starts_with("0.00 load lost: 75 more"));
     }
 
     #[test]
@@ -290,6 +305,21 @@ mod tests {
         assert_eq!(words(lasting), ["1.99 ping lost: closed (and 19 more since the last report)"]);
         let answer = pings.lost(2010 * MS, "WRONGPASS".to_owned(), true).into_iter().collect();
         assert_eq!(words(answer), ["2.01 ping lost: WRONGPASS"]);
+    }
+
+    #[test]
+    fn pings_lost_in_the_last_second_are_in_an_event_at_the_end() {
+        let mut pings = LostPings::default();
+        for n in 0..3 {
+            pings.lost(n * MS, "closed".to_owned(), false);
+            pings.back(n * MS);
+        }
+        let rest = |pings: &mut LostPings| words(pings.rest(9 * MS).into_iter().collect());
+        assert_eq!(rest(&mut pings), ["0.01 ping lost: 2 more losses; PINGs were soon answered again"]);
+        let mut pings = LostPings { last_reported_ns: Some(0), unreported: 2, ..LostPings::default() };
+        assert_eq!(pings.lost(8 * MS, "closed".to_owned(), false), None);
+        assert_eq!(rest(&mut pings), ["0.01 ping lost: closed (and 2 more since the last report)"]);
+        assert_eq!(rest(&mut LostPings::default()), [""; 0]);
     }
 
     #[test]

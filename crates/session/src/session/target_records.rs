@@ -227,9 +227,8 @@ impl TargetRecords {
     /// Returns the remaining records; the last of them is the end record.
     pub(super) fn end(mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
-        if let Some((at_ns, what)) = self.connections.rest(now_ns) {
-            self.event(at_ns, what);
-        }
+        let rest = self.connections.rest(now_ns).into_iter().chain(self.pings.rest(now_ns));
+        rest.for_each(|(at_ns, what)| self.event(at_ns, what));
         self.made.push(Record::End(Box::new(self.tally.end(seconds(now_ns)))));
         self.made
     }
