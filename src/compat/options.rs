@@ -3,7 +3,10 @@
 
 use std::{error::Error as _, ffi::OsString};
 
-use clap::{Arg, ArgMatches, Args, Command, error::ContextKind, error::ContextValue};
+use clap::{
+    Arg, ArgMatches, Args, Command,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 /// A list in the value of one option. clap would read a `Vec` as several values.
 pub type List<T> = Vec<T>;
@@ -34,8 +37,14 @@ pub fn read<A: Args>(line: &mut Command, words: &[OsString]) -> Result<(A, ArgMa
 
 /// Returns the option that an error is about, without its value, or the word that is no option.
 pub fn option_of(error: &clap::Error) -> String {
-    match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) => option.split(" <").next().unwrap_or(option).to_owned(),
+    names_of(error, ContextKind::InvalidArg)
+}
+
+fn names_of(error: &clap::Error, kind: ContextKind) -> String {
+    let name = |option: &String| option.split(" <").next().unwrap_or(option).to_owned();
+    match error.get(kind) {
+        Some(ContextValue::String(option)) => name(option),
+        Some(ContextValue::Strings(options)) => options.iter().map(name).collect::<Vec<_>>().join(" or "),
         _ => String::new(),
     }
 }
@@ -47,6 +56,11 @@ pub fn reason(error: &clap::Error) -> Option<String> {
 
 /// Returns the error as one line, without its beginning `error:`.
 pub fn line_of(error: &clap::Error) -> String {
+    if error.kind() == ErrorKind::ArgumentConflict {
+        let [option, others] =
+            [ContextKind::InvalidArg, ContextKind::PriorArg].map(|kind| names_of(error, kind));
+        return format!("{option} cannot be used with {others}; leave one out");
+    }
     let text = error.to_string();
     let text = text.split("\n\n").next().unwrap_or(&text).trim_start_matches("error: ");
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")

@@ -6,7 +6,7 @@ pub(super) mod tests;
 
 use std::ffi::OsString;
 
-use clap::{ArgMatches, error::ErrorKind};
+use clap::{ArgMatches, Command, error::ErrorKind, parser::ValueSource};
 
 use super::{
     option_values::{Breakdown, KeyOrder, MemtierProtocol, UserCommand},
@@ -33,7 +33,7 @@ pub(super) fn parse(program: &'static str, words: &[OsString]) -> Result<Memtier
     let (mut options, given) = match read::<MemtierOptions>(&mut line, words) {
         Ok(read) => read,
         Err(error) if !error.use_stderr() => return Err(PrintedText::of(error.to_string())),
-        Err(error) => return Err(PrintedText::refusal(&complaint(program, &error), REFUSED)),
+        Err(error) => return Err(PrintedText::refusal(&complaint(&line, &error), REFUSED)),
     };
     if let Some((name, hint)) = ABSENT.iter().find(|(name, _)| given.contains_id(name)) {
         let hint = if hint.is_empty() { String::new() } else { format!(": {hint}") };
@@ -45,17 +45,18 @@ pub(super) fn parse(program: &'static str, words: &[OsString]) -> Result<Memtier
     Ok(options)
 }
 
-/// Returns the line about a word that clap refuses. If memtier_benchmark refuses the word, too, the text is getopt's or
-/// memtier_benchmark's.
-fn complaint(program: &str, error: &clap::Error) -> String {
+/// Returns the line about a word that clap refuses, in the form of getopt and of memtier_benchmark. An option that needs
+/// a value has its long name in this line, even if the user gave the short name.
+fn complaint(line: &Command, error: &clap::Error) -> String {
     let option = option_of(error);
     let name = option.trim_start_matches('-');
     let wrong = match (error.kind(), reason(error)) {
         (_, Some(reason)) if reason.starts_with("must ") => return format!("error: {name} {reason}"),
         (_, Some(reason)) => return format!("error: {reason}"),
-        (ErrorKind::UnknownArgument, _) if option.starts_with("--") => {
-            format!("unrecognized option '{option}'")
-        }
+        (ErrorKind::UnknownArgument, _) if option.starts_with("--") => match begun_with(name, line) {
+            begun if begun.is_empty() => format!("unrecognized option '{option}'"),
+            begun => format!("option '{option}' is ambiguous; possibilities:{begun}"),
+        },
         (ErrorKind::UnknownArgument, _) if option.starts_with('@') => format!("{option}{NO_NAMES}"),
         (ErrorKind::UnknownArgument, _) if option == name => format!("'{option}' is no option"),
         (ErrorKind::UnknownArgument, _) => format!("invalid option -- '{name}'"),
@@ -63,7 +64,13 @@ fn complaint(program: &str, error: &clap::Error) -> String {
         (ErrorKind::InvalidValue, _) => format!("option '{option}' requires an argument"),
         _ => line_of(error),
     };
-    format!("{program}: {wrong}")
+    format!("{}: {wrong}", line.get_name())
+}
+
+/// Returns the options whose names begin with `name`, each after a space and in quotes.
+fn begun_with(name: &str, line: &Command) -> String {
+    let names = line.get_arguments().filter_map(|option| option.get_long());
+    names.filter(|long| long.starts_with(name)).map(|long| format!(" '--{long}'")).collect()
 }
 
 impl MemtierOptions {
@@ -71,8 +78,16 @@ impl MemtierOptions {
     /// server.
     ///
     /// # Errors
-    /// Fails if a URI is invalid, if a command is missing, or if an option cannot be used with `--hash`.
+    /// Fails if a URI is invalid, if a command is missing, or if a number must be above its default of 0.
     fn settle(&mut self, given: &ArgMatches) -> Result<(), String> {
+        let is_given = |id| given.value_source(id) == Some(ValueSource::CommandLine);
+        first_of(&[
+            (is_given("key_minimum") && self.key_minimum == 0, "key-minimum must be greater than zero."),
+            (
+                is_given("multi_key_get") && self.multi_key_get == 0,
+                "multi-key-get must be greater than zero.",
+            ),
+        ])?;
         self.settle_commands(given)?;
         self.most_attempts = self.most_attempts.filter(|most| *most > 0);
         self.most_scans = self.most_scans.filter(|most| *most > 0);

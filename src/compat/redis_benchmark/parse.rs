@@ -42,7 +42,9 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions
         }
     };
     let own = words.len() - options.command.len();
-    let ends_with_dashes = own > 0 && words[own - 1] == "--";
+    // After an option that needs a value, `--` is this value.
+    let ends_with_dashes =
+        own > 0 && words[own - 1] == "--" && read::<BenchOptions>(&mut line, &words[..own - 1]).is_ok();
     if flavour == Flavour::Redis {
         let is_given = |id: &&str| given.value_source(id) == Some(ValueSource::CommandLine);
         let option = OF_VALKEY.split(' ').find(is_given).map(|id| format!("--{}", id.replace('_', "-")));
@@ -257,7 +259,10 @@ mod tests {
         );
         assert_eq!((options.clients, options.requests(), options.keep_alive), (9, Some(7), 0));
         assert_eq!(options.form, OutputFormat::Csv);
-        assert_eq!(self::options("-a --").server.password.as_deref(), Some("--"));
+        for flavour in [Flavour::Redyno, Flavour::Redis] {
+            let options = parsed(flavour, "-q -a --").unwrap_or_else(|answer| panic!("{answer:?}"));
+            assert_eq!(options.server.password.as_deref(), Some("--"));
+        }
     }
 
     #[test]
@@ -296,6 +301,7 @@ mod tests {
             (Flavour::Redis, "-q -- get", "--"),
             (Flavour::Redis, "--num-functions 3", "--num-functions"),
             (Flavour::Redis, "--", "--"),
+            (Flavour::Redis, "-a -- --", "--"),
         ] {
             let PrintedText { out, err, code } = answer(flavour, line);
             let first = format!("Invalid option \"{name}\" or option argument missing\n\nUsage: ");

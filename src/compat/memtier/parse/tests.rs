@@ -69,7 +69,6 @@ fn invalid_options_are_refused_in_a_line() {
         ("--zz", "redyno memtier: unrecognized option '--zz'"),
         ("-z", "redyno memtier: invalid option -- 'z'"),
         ("-c 3 -n", "redyno memtier: option '--requests' requires an argument"),
-        ("--key-m 3", "redyno memtier: unrecognized option '--key-m'"),
         ("--tls=1", "redyno memtier: option '--tls' doesn't allow an argument"),
         ("get", "redyno memtier: 'get' is no option"),
         ("-n 0", "error: requests must be greater than zero."),
@@ -118,6 +117,28 @@ fn invalid_options_are_refused_in_a_line() {
         (
             "--cluster-mode -S /x",
             "error: cluster mode does not support unix-socket: give the host and port of a node.",
+        ),
+    ] {
+        assert_eq!(refused(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_refusal_names_the_options_and_what_to_do() {
+    for (line, expected) in [
+        (
+            "--key-m=3",
+            "redyno memtier: option '--key-m' is ambiguous; possibilities: '--key-minimum' '--key-maximum' '--key-median'",
+        ),
+        ("--key-minimum 0", "error: key-minimum must be greater than zero."),
+        ("--multi-key-get=0", "error: multi-key-get must be greater than zero."),
+        (
+            "--cluster-mode --hash ketama",
+            "redyno memtier: --cluster-mode cannot be used with --hash; leave one out",
+        ),
+        (
+            "--transaction --retry-on-error --reconnect-interval 3",
+            "redyno memtier: --transaction cannot be used with --retry-on-error or --reconnect-interval; leave one out",
         ),
     ] {
         assert_eq!(refused(line), expected, "{line}");
