@@ -18,8 +18,10 @@ impl Model {
         match shown.segment() {
             _ if self.is_live() => moment,
             Some(whole) if whole.start.knobs.load => {
-                let found = of_segment_in(&self.track().timeline, whole, &self.watched.nodes).into_iter();
+                let pings: Vec<_> = self.watched.nodes.iter().map(|node| &node.pings).collect();
+                let found = of_segment_in(&self.track().timeline, whole, &pings);
                 found
+                    .into_iter()
                     .map(|finding| Finding { since_s: self.since_s(finding.rule, whole), ..finding })
                     .collect()
             }

@@ -265,7 +265,8 @@ fn findings(
     nodes: &[NodeState],
     are_several: bool,
 ) -> Vec<&'static str> {
-    let all = of_session(timeline, nodes);
+    let pings: Vec<_> = nodes.iter().map(|node| &node.pings).collect();
+    let all = of_session(timeline, &pings);
     for (finding, segments) in &all {
         let place = if are_several { format!("seg {segments}: ") } else { String::new() };
         line(text, "finding", &format!("{place}{}", finding.line()));

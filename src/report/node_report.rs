@@ -65,6 +65,8 @@ pub(super) struct NodeReport {
     pub(super) load: PointSeries<Interval>,
     pub(super) pings: PointSeries<Latency>,
     pub(super) ping_errors: u64,
+    /// The PINGs of each node, if this is the first node: its findings compare all nodes.
+    pub(super) pings_by_node: Vec<Latency>,
     pub(super) server_cpu: PointSeries<Busy>,
     /// The highest values of the gauges over time: first of the server's gauges, then of the gauges of
     /// redyno's machine.
@@ -86,6 +88,7 @@ impl NodeReport {
             load: PointSeries::default(),
             pings: PointSeries::default(),
             ping_errors: 0,
+            pings_by_node: Vec::new(),
             server_cpu: PointSeries::default(),
             gauges: Default::default(),
             config: Default::default(),
@@ -98,6 +101,13 @@ impl NodeReport {
     /// Adds a record if it belongs to this node.
     pub(super) fn push(&mut self, record: &Record) {
         self.figures.push(record);
+        if let Record::Ping(span) = record
+            && self.node == 0
+        {
+            let nodes = self.pings_by_node.len().max(1 + usize::from(span.node));
+            self.pings_by_node.resize_with(nodes, Latency::default);
+            self.pings_by_node[usize::from(span.node)].merge(&span.body.rtt);
+        }
         if !record.is_of(self.node) {
             // The first node's findings compare all nodes. The others need the settings of the load.
             if self.node == 0 || matches!(record, Record::Segment(_)) {
@@ -215,10 +225,30 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        report::monitored,
+        report::{monitored, tables},
         session::{OperationInterval, Span},
         stats::fixture::repeated,
     };
+
+    #[test]
+    fn the_finding_about_a_slow_node_has_the_pings_of_the_nodes() {
+        let mut report = NodeReport::new(ReportSource::default(), 0);
+        let segment = Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() });
+        report.push(&Record::Segment(segment));
+        for (node, us) in [(2, 5100), (0, 90), (1, 95)] {
+            let ping = Ping { rtt: repeated(us * 1000, 100), ..Ping::default() };
+            report.push(&Record::Ping(Box::new(Span::new(1.0, 1.0, ping))).at_node(node));
+        }
+        let part =
+            |us: u64| OperationInterval { ops: 100, service: repeated(us * 1000, 100), ..Default::default() };
+        let nodes = (0..).zip([120, 130, 5000].map(part)).collect();
+        let sum = Interval { t_s: 1.0, length_s: 1.0, segment: 1, ops: 300, nodes, ..Interval::default() };
+        report.push(&Record::Interval(Box::new(sum)));
+        let tables = tables::all(&report);
+        let found = tables.iter().flat_map(|table| &table.rows).find(|row| row.cells[0] == "slow node");
+        let text = &found.unwrap().cells[2];
+        assert!(text.contains("PING p50 5.10 ms, the other nodes"), "{text}");
+    }
 
     #[test]
     fn the_pings_of_a_watched_node_with_a_part_of_the_load_are_divided_by_the_settings_of_the_load() {

@@ -104,7 +104,8 @@ fn findings(account: &NodeReport) -> ReportTable {
         let words = finding.line();
         TableRow::of(vec![finding.short, segments, words])
     };
-    let rows = of_session(&account.timeline, &[]).into_iter().map(row).collect();
+    let pings: Vec<_> = account.pings_by_node.iter().collect();
+    let rows = of_session(&account.timeline, &pings).into_iter().map(row).collect();
     ReportTable::of("Findings", &["finding", "segments", "description"], 3, rows)
 }
 

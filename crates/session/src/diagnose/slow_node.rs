@@ -207,7 +207,7 @@ fn middles(values: impl IntoIterator<Item = (u16, Vec<MedianOfRequests>)>) -> Me
 mod tests {
     use super::*;
     use crate::{
-        diagnose::{Findings, NodeState, fixture::Second, of_segment, of_session},
+        diagnose::{Findings, fixture::Second, of_segment, of_session},
         knobs::Knobs,
         probe::Ping,
         session::{OperationInterval, Segment, ServerIdentity, Span, Timeline},
@@ -310,8 +310,8 @@ mod tests {
         [Record::Session(session()), Record::Segment(segment()), total]
             .iter()
             .for_each(|it| timeline.push(it));
-        let pinged = |us| NodeState { pings: repeated(us * US, 100), ..NodeState::default() };
-        let found = of_session(&timeline, &[90, 5000, 95].map(pinged)).remove(0).0;
+        let pings = [90, 5000, 95].map(|us| repeated(us * US, 100));
+        let found = of_session(&timeline, &pings.each_ref()).remove(0).0;
         assert_eq!(found.evidence[1..], ["PING p50 5.00 ms, the other nodes 95.0 µs"]);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Finding, NodeState,
+    Finding,
     findings::{explained, rules},
     now::RESTART_S,
     rule::{Measurements, is_judged},
@@ -11,6 +11,7 @@ use super::{
 use crate::{
     events::EventKind,
     session::{Interval, Segment, SessionStart, Timeline, timeline::SegmentTotal},
+    stats::Latency,
 };
 
 fn of(whole: &Measurements<'_>) -> Vec<Finding> {
@@ -28,8 +29,8 @@ pub fn of_segment(segment: &Segment, total: &Interval, session: Option<&SessionS
 }
 
 /// Returns the findings of a segment of this session: as [`of_segment`], but stalls and restarts of the server count too.
-/// The PINGs of all `nodes` count if this is the only segment with findings.
-pub fn of_segment_in(timeline: &Timeline, segment: &SegmentTotal, nodes: &[NodeState]) -> Vec<Finding> {
+/// `pings` are the round-trip times of all PINGs of each node, which count if this is the only segment with findings.
+pub fn of_segment_in(timeline: &Timeline, segment: &SegmentTotal, pings: &[&Latency]) -> Vec<Finding> {
     let SegmentTotal { start, total, ended_s, .. } = segment;
     if !is_judged(start) {
         return Vec::new();
@@ -44,8 +45,8 @@ pub fn of_segment_in(timeline: &Timeline, segment: &SegmentTotal, nodes: &[NodeS
     });
     let is_restart = |event: &EventKind| matches!(event, EventKind::Restarted);
     let is_only = timeline.segments.iter().filter(|other| is_judged(&other.start)).count() == 1;
-    let pinged = (0..).zip(nodes).filter(|(_, node)| is_only && !node.pings.is_empty());
-    let pings = pinged.map(|(number, node)| (number, node.pings.value_at_quantile(0.5))).collect();
+    let pinged = (0..).zip(pings).filter(|(_, pings)| is_only && !pings.is_empty());
+    let pings = pinged.map(|(node, pings)| (node, pings.value_at_quantile(0.5))).collect();
     of(&Measurements {
         segment: Some(start),
         total,
@@ -57,11 +58,11 @@ pub fn of_segment_in(timeline: &Timeline, segment: &SegmentTotal, nodes: &[NodeS
 }
 
 /// Returns the findings of all segments of a session, each with the numbers of its segments. Findings with the same
-/// text are one finding. `nodes` are all nodes of the session.
-pub fn of_session(timeline: &Timeline, nodes: &[NodeState]) -> Vec<(Finding, String)> {
+/// text are one finding. `pings` are the round-trip times of all PINGs of each node.
+pub fn of_session(timeline: &Timeline, pings: &[&Latency]) -> Vec<(Finding, String)> {
     let mut found: Vec<(Finding, String)> = Vec::new();
     for segment in timeline.segments.iter() {
-        for finding in of_segment_in(timeline, segment, nodes) {
+        for finding in of_segment_in(timeline, segment, pings) {
             let number = segment.start.segment.to_string();
             match found.iter_mut().find(|(known, _)| known.line() == finding.line()) {
                 Some((_, numbers)) => *numbers += &format!(", {number}"),
