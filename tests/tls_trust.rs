@@ -120,6 +120,13 @@ fn a_certificate_of_version_1_is_refused_with_how_to_make_another() {
     let server = TlsServer::start(&authority, &old, &[]);
     let options = ["-p", &server.port_text(), "--tls", "--cacert", &authority.path(), "--tls-ca-only"];
     assert_one_line(&session(&options), 1, &["X.509 version 1", "openssl x509", "subjectAltName"]);
+    let [cert, key] = [&old.certificate, &old.key].map(|path| path.to_str().unwrap());
+    let options = ["-p", &server.port_text(), "--tls", "--insecure", "--cert", cert, "--key", key];
+    assert_one_line(
+        &session(&options),
+        2,
+        &["--cert", cert, "X.509 version 1", "openssl x509", "clientAuth"],
+    );
 }
 
 #[test]

@@ -200,24 +200,3 @@ impl TlsError {
         Self::Unreadable { option, path: path.to_owned(), cause: cause.to_string() }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use rustls::{CertificateError, OtherError};
-
-    use super::*;
-
-    #[test]
-    fn a_client_certificate_of_version_1_is_reported_with_the_remedy() {
-        let client = ClientCertificate { certificate: "cli.pem".into(), key: "cli.key".into() };
-        let cause = OtherError(Arc::new(io::Error::other("UnsupportedCertVersion")));
-        let error = rustls::Error::InvalidCertificate(CertificateError::Other(cause));
-        let text = TlsError::client(&client, &error).to_string();
-        assert!(
-            text.starts_with("--cert cli.pem: the certificate has X.509 version 1, which rustls"),
-            "{text}"
-        );
-    }
-}
