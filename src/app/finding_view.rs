@@ -18,8 +18,8 @@ impl Model {
         match shown.segment() {
             _ if self.is_live() => moment,
             Some(whole) if whole.start.knobs.load => {
-                let pings: Vec<_> = self.watched.nodes.iter().map(|node| &node.pings).collect();
-                let found = of_segment_in(&self.track().timeline, whole, &pings);
+                let pings: Vec<_> = self.watched_shown().iter().map(|node| &node.pings).collect();
+                let found = of_segment_in(self.track().shown(), whole, &pings);
                 found
                     .into_iter()
                     .map(|finding| Finding { since_s: self.since_s(finding.rule, whole), ..finding })
@@ -35,8 +35,8 @@ impl Model {
 
     /// Returns the start of the rule's first finding in the segment; if it has none, the start of the segment.
     fn since_s(&self, rule: &str, segment: &SegmentTotal) -> f64 {
-        let ended_s = segment.ended_s.unwrap_or(self.timeline().now_s);
-        let node = self.watched.nodes.get(self.node);
+        let ended_s = segment.ended_s.unwrap_or(self.known_s());
+        let node = self.watched_shown().get(self.node);
         let first = node.and_then(|node| {
             node.findings.episodes.iter().find(|episode| {
                 let is_within = episode.since_s <= ended_s && episode.until_s >= segment.start.t_s;
@@ -48,7 +48,7 @@ impl Model {
 
     /// Returns the findings of a node at the moment shown.
     pub(super) fn findings_of(&self, node: usize) -> Vec<Finding> {
-        let Some(findings) = self.watched.nodes.get(node).map(|node| &node.findings) else {
+        let Some(findings) = self.watched_shown().get(node).map(|node| &node.findings) else {
             return Vec::new();
         };
         match self.figures_s() {
@@ -101,10 +101,31 @@ mod tests {
     use super::*;
     use crate::{
         app::{Delivery, Msg, Playback, update},
+        events::EventKind,
         knobs::Knobs,
-        session::{Interval, Record, Segment, TimelineOptions},
+        session::{Event, Interval, Record, Segment, TimelineOptions},
         workload::preset,
     };
+
+    #[test]
+    fn the_findings_of_a_frozen_view_do_not_change() {
+        let knobs = Knobs { load: true, workload: preset("get").unwrap(), ..Knobs::default() };
+        let mut model = Model::new(knobs.clone(), TimelineOptions::default());
+        model.push(&Record::Segment(Segment::new(0.0, 1, knobs.clone())));
+        let second = |n: u32| {
+            let of = Interval { t_s: n.into(), length_s: 1.0, segment: 1, ..Interval::default() };
+            Record::Interval(Box::new(Interval { ops: 1000, hits: 0, misses: 1000, ..of }))
+        };
+        (1..20).for_each(|n| model.push(&second(n)));
+        model.freeze();
+        let found = model.findings();
+        assert_eq!((found.len(), found[0].rule), (1, "hit rate"));
+        let stall = EventKind::Stalled { longest_s: 9.0, length_s: Some(9.0) };
+        model.push(&Record::Event(Event::new(30.0, stall)));
+        (20..40).for_each(|n| model.push(&second(n)));
+        model.push(&Record::Segment(Segment::new(40.0, 2, knobs)));
+        assert_eq!(model.findings(), found);
+    }
 
     #[test]
     fn a_finding_of_a_recorded_segment_begins_when_the_rule_found_it() {

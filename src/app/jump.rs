@@ -61,16 +61,17 @@ impl Model {
         moments.get(next).or(moments.first()).copied()
     }
 
-    /// Returns the worst moment of each of the worst minutes, the worst first.
+    /// Returns the worst moment of each of the worst minutes, the worst first. In a frozen view, these are minutes before
+    /// the moment of freezing.
     fn worst_moments(&self) -> Vec<f64> {
-        let is_measured = |measure: &Measure| self.track().timeline.worst(*measure).is_some();
+        let is_measured = |measure: &Measure| self.track().shown().worst(*measure).is_some();
         let Some(measure) = [Measure::Service, Measure::Ping].into_iter().find(is_measured) else {
             return Vec::new();
         };
-        let begins_s = self.begins_s();
-        let minute_s = Timeline::minutes_s(self.now_s() - begins_s);
-        let minutes = ((self.now_s() - begins_s) / minute_s).ceil().max(1.0);
-        let window = self.track().timeline.window(begins_s, begins_s + minutes * minute_s, minutes as usize);
+        let (begins_s, known_s) = (self.begins_s(), self.known_s());
+        let minute_s = Timeline::minutes_s(known_s - begins_s);
+        let minutes = ((known_s - begins_s) / minute_s).ceil().max(1.0);
+        let window = self.track().shown().window(begins_s, begins_s + minutes * minute_s, minutes as usize);
         let mut worst: Vec<_> =
             (0..minutes as usize).filter_map(|minute| window.worst(measure, minute)).collect();
         worst.sort_by_key(|worst| std::cmp::Reverse(worst.ns));
@@ -84,7 +85,7 @@ impl Model {
     fn placed(&self, measure: Measure, worst: Worst) -> f64 {
         let step_s = self.step_s(self.columns);
         let shows = |from_s: f64, length_s: f64| {
-            let part = self.track().timeline.window(from_s, from_s + length_s, 1);
+            let part = self.track().shown().window(from_s, from_s + length_s, 1);
             part.worst(measure, 0).is_some_and(|longest| longest.ns >= worst.ns)
         };
         let number = newest(worst.t_s, step_s);
@@ -113,7 +114,7 @@ mod tests {
         app::Zoom,
         knobs::Knobs,
         probe::Ping,
-        session::{Record, Span, TimelineOptions},
+        session::{Interval, Record, Span, TimelineOptions},
     };
 
     #[test]
@@ -141,6 +142,20 @@ mod tests {
             });
             assert_eq!((walked[..3].to_vec(), walked[4]), (vec![90, 60, 40], 90), "{columns} columns");
         }
+    }
+
+    #[test]
+    fn the_worst_minutes_of_a_frozen_view_stay_the_same() {
+        let mut model = model();
+        model.freeze();
+        let worst = model.worst_moments();
+        // So much later, the older history is coarser, and the list of the worst minutes has longer minutes.
+        let interval = Interval { t_s: 99_000.0, length_s: 1.0, ops: 1, ..Interval::default() };
+        let service = crate::stats::fixture::repeated(90_000_000, 10);
+        model.push(&Record::Interval(Box::new(Interval { service, ..interval })));
+        assert_eq!(model.worst_moments(), worst);
+        model.go_live();
+        assert_ne!(model.worst_moments(), worst);
     }
 
     #[test]

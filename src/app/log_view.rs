@@ -82,7 +82,7 @@ impl Model {
     /// Returns a line for the beginning and a line for the end of each warning and problem.
     fn finding_lines(&self) -> Vec<LogLine<'_>> {
         let until_s = self.track().shown_until_s();
-        let findings = self.watched.nodes.get(self.node).map(|node| &node.findings);
+        let findings = self.watched_shown().get(self.node).map(|node| &node.findings);
         let episodes = findings.into_iter().flat_map(|findings| findings.episodes.iter());
         let mut lines = Vec::new();
         for episode in episodes.filter(|episode| episode.finding.severity > Severity::Note) {

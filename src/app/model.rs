@@ -116,6 +116,8 @@ pub struct Model {
     /// The findings of all nodes, with the sums for the summary. The findings are computed from whole seconds, like
     /// those of recordings and of printed lines.
     pub(super) watched: FindingsByNode,
+    /// A copy of `watched` at the moment when the view of a live session was frozen.
+    pub(super) held: Option<Box<FindingsByNode>>,
     pub(super) seconds: Coalesce,
     /// The number of the track that figures and tables show.
     pub node: usize,
@@ -281,6 +283,11 @@ impl Model {
     #[cfg(test)]
     pub(super) fn push(&mut self, record: &crate::session::Record) {
         self.take(&std::sync::Arc::new(record.clone()));
+    }
+
+    /// Returns all nodes with their findings, up to the latest moment, or in a frozen view up to the moment of freezing.
+    pub(super) fn watched_shown(&self) -> &[NodeState] {
+        &self.held.as_deref().unwrap_or(&self.watched).nodes
     }
 
     /// Returns all nodes with their findings and the sums of their PINGs, for the summary.

@@ -36,6 +36,9 @@ impl Model {
             && session.follow(record)
         {
             self.tracks[next].push(&Record::Session(session.of_node(next as u16)));
+            if self.held.is_some() {
+                self.tracks[next].freeze();
+            }
         }
         let load = if self.tracks.len() > 1 { self.tracks[0].timeline.load_of_nodes(record) } else { None };
         for (node, track) in (0..).zip(&mut self.tracks) {

@@ -40,7 +40,7 @@ impl Model {
     /// Computes the axes of the charts, and keeps these axes for the next picture.
     pub(super) fn keep_axes(&mut self) {
         let axis = self.axis(self.columns);
-        let window = axis.window(&self.track().timeline, self.ends_s());
+        let window = axis.window(self.track().shown(), self.ends_s());
         let latency = match self.subject() {
             Subject::Load => window.latency(self.charts.timed),
             Subject::Server => window.levels_of_pings(),

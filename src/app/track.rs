@@ -72,7 +72,7 @@ impl Track {
     }
 
     /// Returns the timeline up to the latest moment, or in a frozen view up to the moment of freezing.
-    pub(super) fn shown(&self) -> &Timeline {
+    pub fn shown(&self) -> &Timeline {
         self.frozen.as_deref().unwrap_or(&self.timeline)
     }
 

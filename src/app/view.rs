@@ -118,6 +118,7 @@ impl Model {
     fn freeze_tracks(&mut self) {
         if self.playback.is_none() {
             self.tracks.iter_mut().for_each(Track::freeze);
+            self.held = Some(Box::new(self.watched.clone()));
         }
     }
 
@@ -125,6 +126,7 @@ impl Model {
     pub(super) fn go_live(&mut self) {
         self.view = View::Live;
         self.tracks.iter_mut().for_each(Track::unfreeze);
+        self.held = None;
     }
 
     /// Moves the cursor by this many columns.

@@ -52,7 +52,7 @@ fn title(model: &Model, lines: &[LogLine]) -> String {
         Some(LogKind::Segment) => "segments",
     };
     let follows = if model.log_view.follows() { ", follows new lines" } else { "" };
-    let forgotten = match model.track().timeline.forgotten {
+    let forgotten = match model.track().shown().forgotten {
         0 => String::new(),
         n => format!("; {n} older lines are not kept"),
     };

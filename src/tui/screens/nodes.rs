@@ -188,7 +188,7 @@ fn longest_pings(model: &Model, node: usize, columns: u16) -> Vec<Option<Option<
         return Vec::new();
     }
     let axis: TimeAxis = model.axis(columns);
-    let window = axis.window(&model.tracks[node].timeline, model.ends_s());
+    let window = axis.window(model.tracks[node].shown(), model.ends_s());
     window.levels(Measure::Ping).iter().map(|cell| cell.map(|cell| cell.get(Level::Max))).collect()
 }
 

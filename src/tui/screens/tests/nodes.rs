@@ -205,6 +205,27 @@ fn agents_of_a_fleet_have_a_table_below_their_target() {
 }
 
 #[test]
+fn the_nodes_of_a_frozen_view_do_not_change() {
+    let mut model = model_of(4, true);
+    press(&mut model, KeyCode::Char('7'));
+    press(&mut model, KeyCode::Char(' '));
+    press(&mut model, KeyCode::Left);
+    let shown = |model: &Model| {
+        let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
+        let mut lines = lines(&drawn(model, theme, 120, 36));
+        lines.retain(|line| !line.contains("frozen"));
+        lines
+    };
+    let frozen = shown(&model);
+    for node in 0..4 {
+        let ping = Ping { rtt: repeated(90_000_000, 10), ..Ping::default() };
+        let ping = Record::Ping(Box::new(Span::new(99_000.0, 1.0, ping))).at_node(node);
+        deliver(&mut model, vec![ping]);
+    }
+    assert_eq!(shown(&model), frozen);
+}
+
+#[test]
 fn the_screens_of_a_selected_node_show_its_part_of_the_load() {
     let mut model = model_of(4, true);
     press(&mut model, KeyCode::Down);

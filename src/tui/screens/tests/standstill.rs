@@ -6,10 +6,12 @@ use super::{deliver, drawn, lines, press};
 use crate::{
     app::{KeyCode, Model, Msg, update},
     knobs::Knobs,
+    probe::Ping,
     session::{
-        Mark, Record, Timeline, TimelineOptions,
+        Mark, Record, Span, Timeline, TimelineOptions,
         timeline::{Measure, Reading},
     },
+    stats::fixture::repeated,
     tui::{
         fixture::GeneratedSession,
         theme::{Colours, GlyphSet, Theme},
@@ -78,6 +80,20 @@ fn no_frozen_screen_changes_while_the_measurement_continues() {
         let live = all(&mut model);
         assert!(frozen.iter().zip(&live).all(|(frozen, live)| frozen.2 != live.2), "it was not empty");
     }
+}
+
+/// After this time, the history of the first minute is coarser.
+const LATER_S: f64 = 99_000.0;
+
+#[test]
+fn no_frozen_screen_changes_when_the_older_history_becomes_coarser() {
+    let (_, mut model) = under_load();
+    press(&mut model, KeyCode::Char(' '));
+    press(&mut model, KeyCode::Left);
+    let frozen = all(&mut model);
+    let ping = Ping { rtt: repeated(90_000_000, 10), ..Ping::default() };
+    deliver(&mut model, vec![Record::Ping(Box::new(Span::new(LATER_S, 1.0, ping)))]);
+    assert_same(&frozen, &all(&mut model));
 }
 
 #[test]
