@@ -286,7 +286,10 @@ fn receivers_leave_while_the_load_is_off_and_come_again_and_nothing_is_lost() {
     assert_eq!((got.times.count(), got.lost, got.doubled, got.reconnects), (sum.ops, 0, 0, 0), "{got:?}");
 }
 
-/// Starts a relay that passes on what a server sends to the first subscriber after 20 ms. Returns its port.
+/// How late the messages of the slow subscriber are: much later than a busy machine makes the others.
+const LATE: Duration = Duration::from_millis(300);
+
+/// Starts a relay that passes on what a server sends to the first subscriber after [`LATE`]. Returns its port.
 fn late_for_one(server: &Server) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (port, to) = (listener.local_addr().unwrap().port(), server.port());
@@ -322,8 +325,7 @@ fn late_for_one(server: &Server) -> u16 {
             thread::spawn(move || {
                 let mut buffer = [0; 65536];
                 while let Ok(n @ 1..) = from.read(&mut buffer) {
-                    let delay =
-                        if is_late.load(Relaxed) { Duration::from_millis(20) } else { Duration::ZERO };
+                    let delay = if is_late.load(Relaxed) { LATE } else { Duration::ZERO };
                     if up.send((Instant::now() + delay, buffer[..n].to_vec())).is_err() {
                         break;
                     }
@@ -350,14 +352,21 @@ fn the_one_subscriber_that_is_slow_is_named_with_its_times() {
     let slow: Vec<_> = got.by_receiver.iter().filter(is_slow).collect();
     assert_eq!(slow.len(), 1, "{:?}", got.by_receiver);
     let times = slow[0].times.as_ref().unwrap();
-    assert!(times.min_ns() >= 20_000_000, "{}", times.min_ns());
-    assert!(got.times.value_at_quantile(0.5) < 20_000_000);
-    let mut findings = Findings::default();
-    let found: Vec<_> = records.iter().flat_map(|record| findings.push(record)).collect();
+    let late_ns = LATE.as_nanos() as u64;
+    assert!(times.min_ns() >= late_ns, "{}", times.min_ns());
+    assert!(got.times.value_at_quantile(0.5) < late_ns);
     let named = format!("receiver {} of 10 is far slower than the others: p50 ", slow[0].receiver);
-    // While redyno itself waits for a core, it names this and no receiver.
-    let is_named = |line: &String| line.contains(&named) || line.starts_with("client limit: the receivers'");
-    assert!(found.iter().any(is_named), "{found:?}");
+    let mut findings = Findings::default();
+    // On a busy machine redyno itself may be the limit, and this finding would stand for the receiver's.
+    let without_client = |mut record| {
+        if let Record::Interval(part) = &mut record {
+            part.client = None;
+        }
+        record
+    };
+    let found: Vec<_> =
+        records.into_iter().map(without_client).flat_map(|record| findings.push(&record)).collect();
+    assert!(found.iter().any(|line| line.contains(&named)), "{found:?}");
 }
 
 #[test]
