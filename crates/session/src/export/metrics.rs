@@ -55,7 +55,7 @@ impl Sink for Metrics {
     }
 
     fn push_other(&mut self, record: &Record) {
-        self.watched.nodes[0].findings.push_other(record);
+        self.watch(record);
     }
 
     fn finish(&mut self) -> Vec<String> {

@@ -278,6 +278,7 @@ fn memtier_json_has_null_for_values_that_are_not_recorded() {
 fn every_format_contains_only_the_requested_target() {
     let server = |port: u16| ServerIdentity { address: format!("127.0.0.1:{port}"), ..Default::default() };
     let ping = Ping { rtt: times(100), ..Ping::default() };
+    let pinged = ping.rtt.count();
     let mut own = session();
     own.insert(3, Record::Ping(Box::new(Span::new(1.0, 1.0, ping))));
     let other = [segment(1, 0.0, false), segment(2, 0.0, true), own[3].clone(), interval(1, 1.0)];
@@ -298,9 +299,19 @@ fn every_format_contains_only_the_requested_target() {
         };
         let nodes = || vec![server(7000)];
         let alone = made(0, nodes(), &[]);
-        // In JSON, the last field has all nodes.
+        // In JSON, the last field has all nodes. In OpenMetrics, the metrics whose names begin with `node` have all nodes.
         let [first, second] = [0, 1].map(|target| {
             let text = made(target, nodes(), &other);
+            if format.name == "openmetrics" {
+                let (by_node, own): (Vec<_>, Vec<_>) =
+                    text.split_inclusive('\n').partition(|line| line.contains("redyno_node_"));
+                for port in [6379, 7000] {
+                    let pings =
+                        format!("redyno_node_ping_seconds_count{{node=\"127.0.0.1:{port}\"}} {pinged}\n");
+                    assert!(by_node.contains(&pings.as_str()), "{by_node:?}");
+                }
+                return own.concat();
+            }
             let Some((own, by_node)) = text.split_once(",\"by_node\":") else { return text };
             let by_node: serde_json::Value = serde_json::from_str(by_node.trim_end_matches("}\n")).unwrap();
             let names: Vec<_> = (0..2).filter_map(|n| by_node[n]["node"].as_str()).collect();
