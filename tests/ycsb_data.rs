@@ -96,6 +96,10 @@ fn documents_that_go_ycsb_wrote_are_all_found() {
 fn what_ycsb_and_go_ycsb_wrote_is_all_found_and_what_is_loaded_here_has_their_names() {
     WRITTEN.into_iter().for_each(|written| all_is_found(written, Server::redis));
     let server = Server::redis().start();
+    let update = ["-p", "redis.datatype=string", "-p", "readproportion=0", "-p", "updateproportion=1"];
+    let ran = ycsb(&server, "run", &update);
+    assert!(ran.out.contains("[UPDATE], Return=OK, 0\n[UPDATE], Return=NOT_FOUND, 200\n"), "{ran:?}");
+    assert_eq!(server.cli(&["DBSIZE"]), "0", "as in go-ycsb");
     ycsb(&server, "load", &["-p", "index=false"]).expect_code(0);
     let scan = [
         "-p",

@@ -31,7 +31,7 @@ pub(super) struct YcsbFields {
     /// The length of derived values in bytes; `None` if values are not derived. Replies with derived values are
     /// compared.
     pub(super) derived: Option<u32>,
-    /// Whether an update of a string with a JSON object reads the object first, to keep its other fields.
+    /// Whether an update of a string with a JSON object reads the object first, and does not create a missing one.
     pub(super) are_merged: bool,
 }
 
@@ -142,7 +142,9 @@ impl RecordType {
                 format!("ZADD {key} {{number 0..{last}}} {value}"),
                 "ZREMRANGEBYRANK {user.same} 0 0".to_owned(),
             ],
-            Self::Json if fields.are_merged => vec![format!("GET {key}"), self.insert("{user.same}", fields)],
+            Self::Json if fields.are_merged => {
+                vec![format!("GET {key}"), format!("{} XX", self.insert("{user.same}", fields))]
+            }
             Self::JsonDocument => {
                 let set = |key: &str, name: String| format!("JSON.SET {key} $.{name} \"\\\"{{plain}}\\\"\"");
                 let all = (0..fields.count).map(|n| format!("{}{n}", fields.name));

@@ -235,9 +235,10 @@ mod tests {
             r#"50 READ-MODIFY-WRITE: JSON.GET {user} $.field0 $.field1; JSON.SET {user.same} $.field{number 0..1} "\"{plain}\"""#,
         ];
         assert_eq!(asked("ycsb-f", &[fields, "commandgroup=json-document"]), document);
-        let go = ["layout=go-ycsb", "commandgroup=json", "fieldlength=3", "fieldcount=1"];
-        let merged = r#"50 UPDATE: GET {user}; SET {user.same} {"field0":"{value}"}"#;
-        assert_eq!(asked("ycsb-a", &go)[1], merged);
+        let go =
+            ["layout=go-ycsb", "commandgroup=json", "fieldlength=3", "fieldcount=1", "writeallfields=true"];
+        let merged = r#"50 UPDATE: GET {user}; SET {user.same} {"field0":"{value}"} XX"#;
+        assert_eq!([asked("ycsb-a", &go[..4]), asked("ycsb-a", &go)].map(|all| all[1].clone()), [merged; 2]);
         let scan = &asked("ycsb-e", &["commandgroup=zset", "maxscanlength=7"])[1];
         assert!(
             scan.starts_with("95 SCAN: EVAL") && scan.ends_with("1 {index} {user.hash} {number 1..7}"),

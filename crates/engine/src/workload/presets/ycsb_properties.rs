@@ -109,7 +109,7 @@ impl Properties {
             name: plain(settings, "fieldnameprefix")?.unwrap_or("field").to_owned(),
             all_read: truth(settings, "readallfields", true)?,
             all_written,
-            are_merged: is_go_string && !all_written,
+            are_merged: is_go_string,
             value,
             derived: truth(settings, "dataintegrity", false)?.then_some(field_length),
         };
