@@ -238,10 +238,15 @@ impl LevelLine<'_> {
             }
             Height::At(_) => {
                 let glyph = paint.glyphs().target_line;
+                let is_letter =
+                    |x| paint.at(x, y).is_some_and(|symbol| symbol.starts_with(char::is_alphanumeric));
+                // The blank in a text such as `4.04 k` stays blank.
+                let is_in_text = |x: &u16| is_letter(x.saturating_sub(1)) && is_letter(x + 1);
                 let dashes = self.columns.clone().step_by(self.every.max(1).into());
-                for column in dashes.filter(|column| !self.reached.contains(column)) {
-                    paint.dot_if_blank(plot.x + column, y, glyph, Ink::Faint);
-                }
+                let dashes =
+                    dashes.filter(|column| !self.reached.contains(column)).map(|column| plot.x + column);
+                let dashes: Vec<_> = dashes.filter(|x| !is_in_text(x)).collect();
+                dashes.into_iter().for_each(|x| paint.dot_if_blank(x, y, glyph, Ink::Faint));
                 rows.any(|y| self.write(paint, plot, y, self.name));
             }
         }
@@ -272,6 +277,19 @@ mod tests {
 
     use super::*;
     use crate::tui::theme::{Colours, GlyphSet, Theme};
+
+    #[test]
+    fn a_requested_rate_does_not_cross_the_value_of_a_mark() {
+        let plot = Rect::new(0, 0, 24, 1);
+        let mut buffer = Buffer::empty(plot);
+        let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Ascii));
+        let axis = ValueAxis { low: 0.0, high: 1000.0, scale: AxisScale::Linear };
+        paint.text_over(Rect { x: 9, ..plot }, "4.04 k^", Ink::Strong);
+        LevelLine { value: 500.0, name: "", columns: 0..24, reached: &BTreeSet::new(), every: 1 }
+            .draw(&mut paint, plot, &axis);
+        let row: String = (0..24).map(|x| buffer[(x, 0)].symbol()).collect();
+        assert!(row.contains("4.04 k^") && row.matches(' ').count() == 1, "{row}");
+    }
 
     #[test]
     fn the_names_of_two_neighbouring_rates_do_not_touch() {
