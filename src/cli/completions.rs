@@ -107,7 +107,7 @@ fn workloads() -> Vec<String> {
 }
 
 fn series() -> Vec<String> {
-    series_presets().map(|series| series.name).collect()
+    series_presets().map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Adds completions of names to the arguments of `line`, and completions of `@NAME` where a target is allowed.

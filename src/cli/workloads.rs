@@ -45,7 +45,7 @@ impl Arguments for WorkloadsArgs {
 /// Returns a line for each workload, and one for each series.
 fn list() -> String {
     let workloads = presets().map(|preset| (preset.name.clone(), preset.about.clone())).collect::<Vec<_>>();
-    let series = series_presets().map(|series| (series.name, series.about)).collect::<Vec<_>>();
+    let series = series_presets().map(|(name, about)| (name.to_owned(), about)).collect::<Vec<_>>();
     let width = workloads.iter().chain(&series).map(|(name, _)| name.len()).max().unwrap_or_default();
     let lines = |of: &[(String, String)]| {
         of.iter().map(|(name, about)| format!("{name:width$}  {about}\n")).collect::<String>()
