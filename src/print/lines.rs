@@ -82,7 +82,7 @@ pub fn session_line(session: &SessionStart) -> String {
 
 /// Returns a line about the server: `127.0.0.1:6379  redis 7.0.15 master`.
 pub fn server_line(target: &ServerIdentity) -> String {
-    let server = if target.server.is_empty() { "not reached yet" } else { &target.server };
+    let server = if target.server.is_empty() { "server unknown" } else { &target.server };
     format!("{}  {server} {}", target.named_address(), target.role).trim_end().to_owned()
 }
 
