@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
     Server,
-    program::{Running, redyno},
+    program::{Running, redyno, run},
 };
 
 /// The lines in order, with one `#` for each number and one blank for several, and without the quotes that redis-cli puts
@@ -135,6 +135,20 @@ fn memory_of_keys_is_asked_with_all_elements_only_if_that_is_asked_for() {
         let log = server.cli(&["SLOWLOG", "GET", "100"]);
         let asked = log.split_once("MEMORY\nUSAGE\nl\n").unwrap().1;
         assert!(asked.starts_with(expected) && asked.starts_with("SAMPLES") != expected.is_empty(), "{log}");
+    }
+}
+
+#[test]
+fn what_needs_info_ends_with_the_permission_that_the_user_lacks() {
+    let server = Server::redis().with_args(&["--user", "ann", "on", ">pw", "~*", "+@all", "-info"]).start();
+    let as_ann = ["-p", &server.port_text(), "--user", "ann", "-a", "pw"];
+    for words in [&["--stat"][..], &["clean"], &["--headless", "--load", "--yes"]] {
+        let outcome = run(&[words, &as_ann].concat()).expect_code(1);
+        assert!(
+            outcome.err.ends_with("give this user the permission: ACL SETUSER NAME +info\n"),
+            "{outcome:?}"
+        );
+        assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
     }
 }
 

@@ -226,7 +226,7 @@ fn place(target: &Target, db: u32) -> String {
 /// Waits for the answers of all servers.
 fn wait_for_all<T>(answers: &mut HolderReplies<T>) -> anyhow::Result<Vec<(u16, T)>> {
     let late = || Err(ServerError::Timeout { command: "the survey".to_owned(), after: SURVEY_LIMIT });
-    Ok(answers.wait(SURVEY_LIMIT).unwrap_or_else(late)?)
+    answers.wait(SURVEY_LIMIT).unwrap_or_else(late).map_err(|error| anyhow!(error.with_permission()))
 }
 
 /// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows
