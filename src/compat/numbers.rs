@@ -88,9 +88,11 @@ fn pair(text: &str, between: char) -> Option<(u32, u32)> {
     Some((number(a)?, number(b)?))
 }
 
-/// Parses sizes with their weights, such as `32:9,4096:1`.
+/// Parses sizes with their weights, such as `32:9,4096:1`. The sizes and at least one weight must be above 0.
 pub fn weights(text: &str) -> Option<Vec<(u32, u32)>> {
-    text.split(',').map(|one| pair(one, ':')).collect()
+    let all: Vec<_> = text.split(',').map(|one| pair(one, ':')).collect::<Option<_>>()?;
+    let is_drawn = all.iter().all(|(size, _)| *size > 0) && all.iter().any(|(_, weight)| *weight > 0);
+    is_drawn.then_some(all)
 }
 
 /// Parses percentiles, such as `50,99,99.9`.
@@ -160,5 +162,6 @@ mod tests {
             (weights("32"), weights("32:1,"), percentiles("50,x"), percentiles("101")),
             (None, None, None, None)
         );
+        assert_eq!([weights("8:0,16:0"), weights("0:1,8:1")], [None, None]);
     }
 }

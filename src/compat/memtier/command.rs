@@ -12,10 +12,11 @@ const DATA: &[u8] = b"__data__";
 const PLAIN: &[u8] = b":";
 
 impl UserCommand {
-    /// Parses a command: words separated by spaces, with quotes as in redis-cli.
+    /// Parses a command: words separated by spaces, with quotes as in redis-cli. The first word must not be a placeholder.
     pub(super) fn read(text: &str) -> Option<Self> {
         let words = plain_words(text)?;
-        (!words.is_empty()).then_some(Self { words, ratio: 1, pattern: KeyOrder::default() })
+        let is_command = words.first().is_some_and(|name| ![KEY, DATA].contains(&name.as_slice()));
+        is_command.then_some(Self { words, ratio: 1, pattern: KeyOrder::default() })
     }
 
     /// Returns the first word of the command in capitals.
@@ -77,7 +78,7 @@ mod tests {
         let expected: Vec<Vec<u8>> =
             vec![b"a".into(), b"b c".into(), b"d'\\x".into(), b"\x01\n\"".into(), b"".into()];
         assert_eq!(words(r#" a "b c"  'd\'\x' "\x01\n\"" """#), Some(expected));
-        for bad in ["", "  ", "\"a", "\"a\"b", "'a"] {
+        for bad in ["", "  ", "\"a", "\"a\"b", "'a", "__key__ a", "__data__"] {
             assert_eq!(words(bad), None, "{bad}");
         }
     }

@@ -163,7 +163,8 @@ pub(super) fn size_pattern(text: &str) -> Result<KeyOrder, &'static str> {
 }
 
 pub(super) fn monitor_pattern(text: &str) -> Option<KeyOrder> {
-    KeyOrder::read(text).filter(|order| [KeyOrder::Random, KeyOrder::Sequential].contains(order))
+    KeyOrder::read(&text.to_ascii_uppercase())
+        .filter(|order| [KeyOrder::Random, KeyOrder::Sequential].contains(order))
 }
 
 /// Parses a list of TLS versions. Returns whether it contains TLS 1.2, and whether it contains TLS 1.3.

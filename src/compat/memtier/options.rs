@@ -32,7 +32,8 @@ pub(super) const KEY_MAXIMUM: u64 = 10_000_000;
 const RATIO: &str = "must be expressed as [0-n]:[0-n].";
 const RANGE: &str = "must be expressed as [0-n]-[1-n].";
 const SIZE_RANGE: &str = "must be expressed as [1-n]-[1-n].";
-const WEIGHTS: &str = "must be expressed as [size1:weight1],...[sizeN:weightN].";
+const WEIGHTS: &str =
+    "must be expressed as [size1:weight1],...[sizeN:weightN], with sizes and a weight above 0.";
 const OFFSET: &str = "must be a number from 0 to 536870911.";
 const PATTERN: &str = "must be in the format of [S/R/Z/G/P].";
 const QUANTILES: &str = "quantiles must be expressed as [0.0-100.0],[0.0-100.0](,...)";

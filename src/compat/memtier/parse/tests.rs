@@ -35,6 +35,7 @@ fn a_value_may_look_like_an_option_and_the_last_value_is_used() {
     let options = options("-a -pw --key-prefix -- -c 3 -4 -6 -c 5 -x 2 -x 3 -R -R");
     assert_eq!((options.server.password.as_deref(), options.key_prefix.as_str()), (Some("-pw"), "--"));
     assert_eq!((options.clients, options.run_count, options.server.is_ipv6), (5, 3, Some(true)));
+    assert_eq!(self::options("--monitor-pattern r").monitor.order, KeyOrder::Random);
     assert_eq!(self::options("-6 -4").server.is_ipv6, Some(false));
 }
 
@@ -131,6 +132,11 @@ fn a_refusal_names_the_options_and_what_to_do() {
             "redyno memtier: option '--key-m' is ambiguous; possibilities: '--key-minimum' '--key-maximum' '--key-median'",
         ),
         ("--key-minimum 0", "error: key-minimum must be greater than zero."),
+        ("--command __key__", "error: failed to parse arbitrary command."),
+        (
+            "--data-size-list 8:0",
+            "error: data-size-list must be expressed as [size1:weight1],...[sizeN:weightN], with sizes and a weight above 0.",
+        ),
         ("--multi-key-get=0", "error: multi-key-get must be greater than zero."),
         (
             "--cluster-mode --hash ketama",
