@@ -8,7 +8,7 @@ use std::{
 };
 
 use redyno::{
-    session::{Interval, OperationInterval, Record, line},
+    session::{Client, Interval, Lean, OperationInterval, Record, Sink as _, WorkerCost},
     stats::Latency,
 };
 use rustix::process::Signal;
@@ -20,8 +20,8 @@ use crate::{
 };
 
 const AGENTS: usize = 1000;
-/// Good replies of an agent in an interval.
-const OPS: u64 = 50;
+/// Good replies of an agent in an interval, by operation.
+const OPS: [(&str, u64); 2] = [("GET", 800), ("SET", 200)];
 const ROUNDS: u64 = 60;
 const REPORTS: &str = "redyno:fleet:{redyno}:reports";
 const ORDERS: &str = "redyno:fleet:{redyno}:orders";
@@ -64,12 +64,29 @@ fn report(agent: usize, more: &Value) -> String {
     report.to_string()
 }
 
-/// An interval of an agent as a line.
+/// Times around `usual_ns`, the longest of them ten times as long.
+fn times(count: u64, usual_ns: u64) -> Latency {
+    let time = |n: u64| usual_ns + usual_ns * 8 / (n % 1000 + 1) + n * 7919 % (usual_ns / 2);
+    Latency::of(&(0..count).map(time).collect::<Vec<_>>())
+}
+
+/// An interval of an agent under an open loop, as a line. An agent sends lines like this one, of about 3 KB.
 fn interval(tick: u64, segment: u32) -> String {
-    let service = Latency::of(&(0..OPS).map(|n| 100_000 + n * 5_000).collect::<Vec<_>>());
-    let part = OperationInterval { ops: OPS, service: service.clone(), ..OperationInterval::default() };
-    let (t_s, ops, clients) = (tick as f64 / 4.0, OPS, 5);
-    let commands = [("GET".to_owned(), part)].into();
+    let part = |(_, ops): (_, u64)| OperationInterval {
+        ops,
+        service: times(ops, 150_000),
+        ..OperationInterval::default()
+    };
+    let commands = OPS.map(|of| (of.0.to_owned(), part(of)));
+    let service = Latency::merged(commands.iter().map(|(_, part)| &part.service));
+    let (t_s, ops) = (tick as f64 / 4.0, service.count());
+    let cost = WorkerCost { cpu: 0.31, run_delay: Some(0.004), core: Some(3), ..WorkerCost::default() };
+    let client = Client {
+        readable_to_read: times(ops, 2000),
+        receive_lag: times(ops, 20_000),
+        late: Some(times(ops, 60_000)),
+        ..Client::of(vec![cost])
+    };
     let interval = Interval {
         t_s,
         length_s: 0.25,
@@ -77,12 +94,14 @@ fn interval(tick: u64, segment: u32) -> String {
         segment,
         ops,
         due: ops,
-        clients,
-        commands,
+        clients: 5,
+        commands: commands.into(),
+        response: Some(times(ops, 210_000)),
         service,
+        client: Some(client),
         ..Interval::default()
     };
-    line(&Record::Interval(Box::new(interval))).unwrap()
+    Lean.push(&Record::Interval(Box::new(interval))).concat()
 }
 
 #[test]
@@ -122,6 +141,6 @@ fn a_thousand_agents_are_joined_and_the_bus_stays_small() {
     eprintln!("{agents} agents: the bus uses {used:?}; the session {most}, and {}", of_process("stat"));
     let outcome = session.end().expect_code(130);
     let ops: u64 = intervals(&outcome).iter().map(|interval| interval.ops).sum();
-    assert_eq!(ops, AGENTS as u64 * OPS * (ROUNDS + 1));
+    assert_eq!(ops, AGENTS as u64 * OPS.iter().map(|(_, ops)| ops).sum::<u64>() * (ROUNDS + 1));
     assert!(!outcome.out.contains("reports_lost"));
 }

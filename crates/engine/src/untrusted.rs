@@ -40,7 +40,7 @@ pub fn path(path: &Path) -> String {
 /// Cleans bytes as [`text`] does, to one line of at most `longest` characters.
 pub fn at_most(bytes: &[u8], longest: usize) -> String {
     // Nearly every text is plain. A reply to CLIENT LIST has megabytes of it.
-    if bytes.len() <= longest && bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+    if is_plain(bytes, longest) {
         return bytes.iter().copied().map(char::from).collect();
     }
     // Escaping makes no character shorter, and a character has at most 4 bytes, so later bytes would be cut anyway.
@@ -52,6 +52,11 @@ pub fn at_most(bytes: &[u8], longest: usize) -> String {
     }
     shown.text.truncate(shown.fits);
     shown.text + &format!("… ({} bytes)", grouped(bytes.len() as u64))
+}
+
+/// Returns whether cleaning to `longest` characters changes nothing, because all bytes are printable ASCII.
+pub fn is_plain(bytes: &[u8], longest: usize) -> bool {
+    bytes.len() <= longest && bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Cleans a text of many lines, each line separately, and keeps the line ends.

@@ -7,12 +7,15 @@
 //! and limits the number of unpacked bytes and cells. The sizes that a text claims do not change these
 //! limits.
 
-use std::{cell::RefCell, io::Read};
+use std::cell::RefCell;
 
 use base64::{DecodeError as Base64Error, Engine, engine::general_purpose::STANDARD as BASE64};
-use flate2::read::ZlibDecoder;
-use miniz_oxide::deflate::core::{
-    CompressionStrategy, CompressorOxide, TDEFLFlush, compress_to_output, create_comp_flags_from_zip_params,
+use miniz_oxide::{
+    deflate::core::{
+        CompressionStrategy, CompressorOxide, TDEFLFlush, compress_to_output,
+        create_comp_flags_from_zip_params,
+    },
+    inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit},
 };
 use thiserror::Error;
 
@@ -160,15 +163,12 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, DecodeError> {
         _ => return Err(DecodeError::Damaged("it does not begin as a compressed V2 histogram")),
     };
     const MOST_BYTES: usize = HEADER + MOST_CELLS * COUNT_BYTES;
-    let mut unpacked = Vec::new();
-    ZlibDecoder::new(body)
-        .take(MOST_BYTES as u64 + 1)
-        .read_to_end(&mut unpacked)
-        .map_err(|_| DecodeError::Damaged("it cannot be unpacked"))?;
-    if unpacked.len() > MOST_BYTES {
-        return Err(DecodeError::Damaged("its unpacked size exceeds every valid distribution"));
-    }
-    Ok(unpacked)
+    decompress_to_vec_zlib_with_limit(body, MOST_BYTES).map_err(|error| match error.status {
+        TINFLStatus::HasMoreOutput => {
+            DecodeError::Damaged("its unpacked size exceeds every valid distribution")
+        }
+        _ => DecodeError::Damaged("it cannot be unpacked"),
+    })
 }
 
 /// The layout of cells, which maps values to cells.

@@ -44,5 +44,5 @@ pub use seconds::TimeSeries;
 pub use series::Series;
 pub use spectrum::{Band, spectrum};
 pub use steady::is_steady;
-pub use text::{COMPUTED, coarse};
+pub use text::{COMPUTED, coarse, lean};
 pub use usl::Usl;

@@ -53,7 +53,7 @@ struct LatencyJson {
     max_us: f64,
     #[serde(default, skip_serializing_if = "is_none")]
     over_range: u64,
-    hdr: String,
+    hdr: Option<String>,
 }
 
 impl Latency {
@@ -92,15 +92,30 @@ impl Latency {
             p9999_us: percentile(0.9999),
             max_us: us(self.max_ns()),
             over_range: self.over_range(),
-            hdr: hdr::encode(self.cells(), digits),
+            hdr: Some(hdr::encode(self.cells(), digits)),
         }
     }
 
+    /// Returns whether the distribution was read by [`lean`] without its histogram, so that it has only its exact
+    /// figures.
+    pub fn lacks_cells(&self) -> bool {
+        self.cells().is_empty() && self.count() > self.over_range()
+    }
+
     fn from_wire(wire: &LatencyJson) -> Result<Self, DecodeError> {
-        let cells = hdr::decode(&wire.hdr)?;
+        let text = wire.hdr.as_ref().ok_or(DecodeError::Figures("'hdr' is missing"))?;
+        let cells = hdr::decode(text)?;
         let in_cells: u64 = cells.iter().map(|(_, n)| n).sum();
-        if in_cells.checked_add(wire.over_range) != Some(wire.count) || wire.count > hdr::MOST {
+        if in_cells.checked_add(wire.over_range) != Some(wire.count) {
             return Err(DecodeError::Figures("'count' is not the sum of the cells and 'over_range'"));
+        }
+        Self::with_cells(cells, wire)
+    }
+
+    /// Returns a distribution of these cells with the exact figures of `wire`.
+    fn with_cells(cells: Vec<(u64, u64)>, wire: &LatencyJson) -> Result<Self, DecodeError> {
+        if wire.count > hdr::MOST {
+            return Err(DecodeError::Figures("'count' is too large for a session"));
         }
         let (min_us, max_us) = (wire.min_us, wire.max_us);
         let is_latency = |us: f64| (0.0..=LONGEST_US).contains(&us);
@@ -171,6 +186,25 @@ pub mod coarse {
     /// Fails if the serializer fails.
     pub fn optional<S: Serializer>(latency: &Option<Latency>, serializer: S) -> Result<S::Ok, S::Error> {
         latency.as_ref().map(|latency| latency.to_wire(COARSE_DIGITS)).serialize(serializer)
+    }
+}
+
+/// Reads a distribution whose histogram may be missing. Then the distribution [lacks its cells](Latency::lacks_cells).
+pub mod lean {
+    use super::{Deserialize, Deserializer, Latency, LatencyJson};
+
+    /// Reads a distribution.
+    ///
+    /// # Errors
+    /// Fails if the input is no distribution.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Latency, D::Error> {
+        let wire = LatencyJson::deserialize(deserializer)?;
+        let whole = if wire.hdr.is_some() {
+            Latency::from_wire(&wire)
+        } else {
+            Latency::with_cells(Vec::new(), &wire)
+        };
+        whole.map_err(serde::de::Error::custom)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     endpoint::{Cluster, NodeOutage, Target},
     knobs::Knobs,
     load::{AgentPhase, AgentSetting, Load},
-    session::{PauseWatch, Record, Segment, TargetRecords, line},
+    session::{Lean, PauseWatch, Record, Segment, Sink, TargetRecords},
     workload::{KeyNames, Share},
 };
 
@@ -123,8 +123,7 @@ impl Follower {
                 Record::Event(event) => shift(&mut event.t_s),
                 _ => continue,
             }
-            // Encoding a record fails only when memory is exhausted.
-            lines.extend(line(&record));
+            lines.extend(Lean.push(&record));
         }
         self.closed_tick = self.records.complete_tick().saturating_add_signed(ticks);
         lines

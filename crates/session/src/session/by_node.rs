@@ -1,6 +1,6 @@
 //! The results of the load for each node of a cluster, or for each agent of a fleet, and the busiest slots.
 
-use super::{AgentState, Client, Interval, OperationInterval, part::per_s};
+use super::{AgentState, Interval, OperationInterval, part::per_s};
 
 /// The largest number of slots in an interval. In the sum of many intervals, the slots with the fewest requests are
 /// left out.
@@ -77,13 +77,7 @@ impl Interval {
         let connected = self.clients.saturating_add(other.clients);
         // There is an outage only while no agent has a connection.
         let outage_s = self.outage_s.min(other.outage_s);
-        let clients = [&self.client, &other.client].into_iter().flatten();
-        let mut workers: Vec<_> = clients.flat_map(|client| client.workers.clone()).collect();
-        workers.sort_by_key(|worker| worker.agent);
         self.merge_over(other, 0.0);
-        if let Some(client) = &mut self.client {
-            *client = Client { workers, ..std::mem::take(client) }.with_the_busiest();
-        }
         (self.length_s, self.clients, self.outage_s) = (length_s, connected, outage_s);
         self.paused_s = self.paused_s.max(other.paused_s);
         self.ops_per_s = per_s(self.ops as f64, length_s);

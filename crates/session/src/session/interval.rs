@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use super::{
     AgentState, Client, Opening, ReceiverResults, StepTimes,
     part::{add_counts, add_up, is_nothing, merge_some, per_s},
 };
-use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
+use crate::{
+    protocol::OTHER,
+    stats::{Latency, lean},
+    workload::MAX_OPERATIONS,
+};
 
 /// Defines a record of the load: the record's own fields, and after them the fields that all such records share.
 macro_rules! of_the_load {
@@ -67,8 +70,6 @@ macro_rules! of_the_load {
             pub shed: u64,
             /// Requests of an open loop that were due but not sent when the load ended or was switched off.
             pub unsent: u64,
-            /// The times from the write of a request to the last byte of its reply.
-            pub service: Latency,
             /// The times from the due time of a request to the last byte of its reply; `null` in closed loop, where
             /// these times are equal to `service`.
             pub response: Option<Latency>,
@@ -157,6 +158,9 @@ of_the_load! {
         /// `CLIENT|SETNAME`).
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub requests: BTreeMap<String, u64>,
+        /// The times from the write of a request to the last byte of its reply.
+        #[serde(deserialize_with = "lean::deserialize")]
+        pub service: Latency,
     }
 }
 
@@ -170,6 +174,8 @@ of_the_load! {
         pub outage_s: f64,
         /// The first message of each kind of error.
         pub first_errors: BTreeMap<String, String>,
+        /// The times from the write of a request to the last byte of its reply.
+        pub service: Latency,
     }
 }
 
@@ -314,28 +320,6 @@ impl Interval {
         let sum = self.ops + self.due + self.shed + self.unsent;
         is_calm && counts.iter().all(|counts| counts.is_empty()) && sum == 0
     }
-}
-
-/// Reads an interval. Recordings leave out the histogram of `service`. This function computes the histogram
-/// from the operations.
-///
-/// # Errors
-/// Fails if the input is not an interval, or if its service times disagree with the service times of its operations.
-pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Interval>, D::Error> {
-    let mut fields = Map::<String, Value>::deserialize(deserializer)?;
-    if fields.get("service").is_none_or(|service| !service.is_object() || service.get("hdr").is_some()) {
-        return Box::deserialize(Value::Object(fields)).map_err(D::Error::custom);
-    }
-    let nothing = serde_json::to_value(Latency::default()).map_err(D::Error::custom)?;
-    let service = fields.insert("service".to_owned(), nothing).unwrap_or_default();
-    let mut interval: Box<Interval> = Box::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
-    interval.service = interval.of_operations();
-    if service["count"].as_u64() != Some(interval.service.count()) {
-        return Err(D::Error::custom(
-            "'service' has no histogram, and its count is not the sum of the operations' counts",
-        ));
-    }
-    Ok(interval)
 }
 
 #[cfg(test)]

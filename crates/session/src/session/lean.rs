@@ -1,4 +1,5 @@
-//! Makes recordings smaller: leaves out the parts of records that the reader can compute from other parts:
+//! Makes recordings and the reports of agents smaller: leaves out the parts of records that the reader can compute
+//! from other parts:
 //!
 //! | left out | is |
 //! |---|---|
@@ -17,9 +18,9 @@ use crate::stats::COMPUTED;
 /// The percentiles that every recording contains, because people look for these percentiles in the file.
 const KEPT: [&str; 2] = ["p50_us", "p99_us"];
 
-/// The sink for recordings: records as JSON lines, without the parts that a reader can compute.
+/// The sink for recordings and reports: records as JSON lines, without the parts that a reader can compute.
 #[derive(Debug, Default)]
-pub(super) struct Lean;
+pub struct Lean;
 
 impl Sink for Lean {
     fn push(&mut self, record: &Record) -> Vec<String> {

@@ -46,6 +46,7 @@ mod validate;
 mod wall_clock;
 mod watched;
 mod watches;
+mod whole;
 
 pub use arrivals::{OneReceiver, ReceivedMessages, ReceiverResults};
 pub use by_node::Numbering;
@@ -57,6 +58,7 @@ pub use file::{SessionFileError, SessionWriter};
 pub use fresh::{file_name, fresh_file, today};
 pub use interval::{Interval, OperationInterval, Summary};
 pub use joined_reader::JoinedReader;
+pub use lean::Lean;
 pub use live::{Live, LiveSettings};
 pub use measured::{LiveError, MeasuredTarget, TargetSettings};
 pub use part::{Opening, StepTimes, add_counts};

@@ -17,7 +17,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Interval, Summary, interval::whole, part::is_nothing};
+use super::{Event, Interval, Summary, part::is_nothing, whole::whole};
 use crate::{
     clock::{SECOND_NS, seconds, tick_of},
     events::{SearchResult, SweepBest},
