@@ -239,6 +239,20 @@ fn a_slow_bus_leaves_no_hole_in_the_account() {
     assert!(!outcome.out.contains("reports_lost"));
 }
 
+/// With this bus, an order takes 0.1 s to an agent, and so does each reply. Agents that begin when they get the first order
+/// begin a second late, and lack half of the requests.
+#[test]
+fn with_a_slow_bus_all_agents_begin_at_the_ordered_time() {
+    let fleet = Fleet::start();
+    let slow = proxy(&fleet.bus, || std::thread::sleep(std::time::Duration::from_millis(100)));
+    let fleet = Fleet { uri: format!("redis://127.0.0.1:{slow}"), ..fleet };
+    let load = ["--local", "--load", "--no-prefill", "--rate", "3000", "--duration", "2"];
+    let outcome = fleet.session(3, &load).end().expect_code(0);
+    let due: u64 = intervals(&outcome).iter().map(|interval| interval.due).sum();
+    assert!((5400..=6000).contains(&due), "{due} requests were due");
+    assert_eq!(ops(&intervals(&outcome)), fleet.calls());
+}
+
 #[test]
 fn a_setting_that_an_agent_refuses_ends_the_load_and_the_session() {
     let fleet = Fleet::start();

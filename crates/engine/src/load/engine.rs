@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use super::{
     AgentSetting, Agents, Fleet, LoadError, LoadEvent, LoadPlan, Prefilling, RingEnd,
-    fleet::LEAD_NS,
+    fleet::MOST_WAIT_NS,
     most_clients,
     phase::{Phase, Stops},
     quota::Quota,
@@ -26,7 +26,7 @@ use super::{
     worker::{WAKE, Worker, WorkerSetup},
 };
 use crate::{
-    clock::{Clock, SECOND_NS},
+    clock::Clock,
     endpoint::{Endpoints, NodeOutages},
     knobs::Knobs,
     protocol::Dialect,
@@ -80,8 +80,8 @@ pub struct Load {
 
 impl Load {
     /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is not `None`. If
-    /// the workload has receivers, the load is off in this segment, and the warm-up and the load have not
-    /// begun yet.
+    /// the workload has receivers or agents generate the load, the load is off in this segment, and the warm-up and the
+    /// load have not begun yet.
     ///
     /// # Errors
     /// Fails if the host name of the target has no address, or if a worker cannot be set up.
@@ -101,7 +101,7 @@ impl Load {
         let phase =
             fill_first(Phase::first(warmup, &stops, since_ns), (&knobs, plan.target.dialect), since_ns, &[]);
         let program = Arc::new(plan.program(&knobs, &phase, values, clock));
-        let (phase, knobs) = receive_first(phase, knobs, since_ns);
+        let (phase, knobs) = receive_first(phase, knobs, since_ns, plan.fleet.is_led());
         let (plan, operations) = (Arc::new(plan.clone()), program.operations().count());
         // An agent (an engine on another machine) gets the number of its first real segment from the session.
         let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
@@ -170,13 +170,19 @@ impl Load {
         self.settings.load().knobs.clone()
     }
 
-    /// Returns whether the load can begin with these knobs: the receivers are ready, or have had 10 s to
-    /// become ready. The first call starts to connect the receivers. [`set`](Self::set) does not wait for
+    /// Returns whether the load can begin with these knobs: the agents have begun, and the receivers are ready, or have
+    /// had 10 s to become ready. The first call starts to connect the receivers. [`set`](Self::set) does not wait for
     /// them.
     pub fn is_ready_for(&self, knobs: &Knobs) -> bool {
         let now = self.settings.load();
         let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), self.rules(), self.is_prefill_done());
-        if !knobs.load || knobs.workload.receiver_count().is_none() || phase.prefill().is_some() {
+        if !knobs.load || phase.prefill().is_some() {
+            return true;
+        }
+        if self.plan.fleet.agents().is_some_and(|agents| !agents.are_ready()) {
+            return false;
+        }
+        if knobs.workload.receiver_count().is_none() {
             return true;
         }
         let mut coming = self.coming.lock();
@@ -254,13 +260,13 @@ impl Load {
         self.last_change()
     }
 
-    /// Applies a setting that the session sent to this agent. Waits until the setting takes effect, at most a
-    /// second.
+    /// Applies a setting that the session sent to this agent. Waits until the setting takes effect, at most three
+    /// seconds.
     pub fn follow(&self, turn: &AgentSetting) {
         let now = self.settings.load_full();
         let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);
         let program = now.program_for(&turn.knobs, &self.plan, &phase, self.clock);
-        let wait_ns = turn.since_ns.saturating_sub(self.clock.now_ns()).min(SECOND_NS);
+        let wait_ns = turn.since_ns.saturating_sub(self.clock.now_ns()).min(MOST_WAIT_NS);
         std::thread::sleep(Duration::from_nanos(wait_ns));
         let (generation, since_ns) = (turn.generation, turn.since_ns);
         self.publish(|_| {
@@ -355,7 +361,7 @@ impl Load {
 
 /// Returns the time from the publication of a setting until the setting takes effect, in ns.
 fn lead_ns(plan: &LoadPlan) -> u64 {
-    plan.fleet.agents().map_or(0, |_| LEAD_NS)
+    plan.fleet.agents().map_or(0, |agents| agents.lead_ns())
 }
 
 impl Drop for Load {

@@ -10,11 +10,15 @@ use std::{fmt::Debug, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{clock::Clock, endpoint::NodeOutages, knobs::Knobs, workload::Share};
+use crate::{
+    clock::{Clock, SECOND_NS},
+    endpoint::NodeOutages,
+    knobs::Knobs,
+    workload::Share,
+};
 
-/// The time from the publication of a setting until the setting takes effect: 0.1 s. During this time, the
-/// setting reaches all agents.
-pub(super) const LEAD_NS: u64 = 100_000_000;
+/// The longest time that an agent waits until a setting takes effect. A setting reaches the agents earlier.
+pub(super) const MOST_WAIT_NS: u64 = 3 * SECOND_NS;
 
 /// The role of an engine: it generates the load alone, or together with engines on other machines.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +55,13 @@ pub trait Agents: Debug + Send + Sync {
 
     /// Ends the load of all agents. Waits for a limited time until the agents have stopped sending.
     fn end(&self);
+
+    /// Returns the time from the publication of a setting until the setting takes effect, in ns. During this time, the
+    /// setting reaches all agents.
+    fn lead_ns(&self) -> u64;
+
+    /// Returns whether all agents have begun, so that a load can start at all of them at the same time.
+    fn are_ready(&self) -> bool;
 
     /// Returns whether all connected agents have sent all requests of this setting and have received the
     /// replies. This applies to a prefill, and to a load with a limited number of requests.
@@ -125,8 +136,11 @@ mod tests {
     #[derive(Debug, Default)]
     struct Stub {
         turns: Mutex<Vec<AgentSetting>>,
+        are_ready: AtomicBool,
         are_done: AtomicBool,
     }
+
+    const LEAD_NS: u64 = 100_000_000;
 
     impl Agents for Stub {
         fn apply_setting(&self, turn: AgentSetting, _: Clock) {
@@ -134,6 +148,14 @@ mod tests {
         }
 
         fn end(&self) {}
+
+        fn lead_ns(&self) -> u64 {
+            LEAD_NS
+        }
+
+        fn are_ready(&self) -> bool {
+            self.are_ready.load(Relaxed)
+        }
 
         fn are_done(&self, _: u32) -> bool {
             self.are_done.load(Relaxed)
@@ -148,11 +170,15 @@ mod tests {
         let (clock, knobs) = (Clock::start(), Knobs { load: true, ..Knobs::default() });
         let (load, output) = Load::start(&plan, knobs.clone(), Some(Duration::ZERO), clock).unwrap();
         assert!(output.rings.is_empty());
+        assert!(!load.knobs().load && !load.is_ready_for(&knobs), "the agents have not begun");
+        agents.are_ready.store(true, Relaxed);
+        assert!(load.is_ready_for(&knobs));
         load.set(&Knobs { clients: 7, ..knobs });
         load.stop();
         let turns = agents.turns.lock().unwrap().clone();
-        let seen: Vec<_> = turns.iter().map(|turn| (turn.generation, turn.knobs.clients)).collect();
-        assert_eq!(seen, [(1, 50), (2, 7), (2, 7)]);
+        let seen: Vec<_> =
+            turns.iter().map(|turn| (turn.generation, turn.knobs.clients, turn.knobs.load)).collect();
+        assert_eq!(seen, [(1, 50, false), (2, 7, true), (2, 7, true)]);
         let is_measured =
             |turn: &AgentSetting| matches!(turn.phase, AgentPhase::Load { is_measured: true, .. });
         assert_eq!(turns.iter().map(is_measured).collect::<Vec<_>>(), [false, true, true]);

@@ -7,7 +7,8 @@
 //!     └────────────────────────┴────────────── by hand ────────┴── by hand ──► ended            ┘
 //! ```
 //! If a new workload needs a prefill, the measured phase is paused until the prefill is done. At the start, the load
-//! also waits until the receivers of its workload are connected. This module does no I/O and reads no clock.
+//! also waits until the receivers of its workload are connected, and until the agents of its fleet have begun. This
+//! module does no I/O and reads no clock.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,7 +27,7 @@ pub(super) enum Phase {
         /// The phase that follows.
         then: Box<Phase>,
     },
-    /// The load is off until its receivers are connected.
+    /// The load is off until its receivers are connected, or its agents have begun.
     Waiting {
         /// The time when the wait began, in ns.
         since_ns: u64,

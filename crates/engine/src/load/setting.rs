@@ -119,6 +119,7 @@ impl LoadSetting {
             Phase::Prefill { filling: PrefillRun { since_ns, pipeline, .. }, .. } => {
                 AgentPhase::Prefill { since_ns: *since_ns, pipeline: *pipeline }
             }
+            Phase::Waiting { .. } => AgentPhase::Load { is_measured: false, until_ns: u64::MAX },
             phase => AgentPhase::Load { is_measured: !phase.is_warmup(), until_ns: phase.load_ends_ns() },
         };
         AgentSetting {
@@ -181,11 +182,12 @@ pub(super) fn fill_first(
     Phase::Prefill { filling, then: Box::new(phase) }
 }
 
-/// Returns `phase` and `knobs`, usually unchanged. If the load is on, its workload has receivers, and `phase`
-/// is not a prefill, the load must first wait for the receivers. Then the returned phase is this wait,
-/// `phase` follows it, and the load is off in the returned knobs.
-pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64) -> (Phase, Knobs) {
-    if !knobs.load || knobs.workload.receiver_count().is_none() || phase.prefill().is_some() {
+/// Returns `phase` and `knobs`, usually unchanged. If the load is on, its workload has receivers or agents generate it
+/// (`is_led`), and `phase` is not a prefill, the load must first wait for the receivers or agents. Then the returned
+/// phase is this wait, `phase` follows it, and the load is off in the returned knobs.
+pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64, is_led: bool) -> (Phase, Knobs) {
+    let waits = is_led || knobs.workload.receiver_count().is_some();
+    if !knobs.load || !waits || phase.prefill().is_some() {
         return (phase, knobs);
     }
     (Phase::Waiting { since_ns, then: Box::new(phase) }, Knobs { load: false, ..knobs })

@@ -7,26 +7,18 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, mpsc::Receiver},
+    sync::mpsc::Receiver,
     time::{Duration, Instant},
 };
 
 use super::{
     Permit,
     bus::{Bus, BusError, BusStream, FleetName},
-    clock_offset::{ClockOffset, MEASURE_EVERY, SessionTime},
-    follower::{Follower, find_cluster},
-    messages::{AgentReport, FleetOrder, RECORD, REPORT, Terms, VERSION, WAIT, other_version, read_order},
+    clock_offset::MEASURE_EVERY,
+    follower::Follower,
+    messages::{AgentReport, FleetOrder, RECORD, REPORT, VERSION, WAIT, other_version, read_order},
 };
-use crate::{
-    clock::Clock,
-    endpoint::Target,
-    knobs::Knobs,
-    load::{ClusterPlan, Fleet, Load, LoadPlan, MOST_THREADS, RequestLimit, most_connections, usual_workers},
-    session::{Host, Numbering, PauseWatch, Segment, TargetRecords},
-    signals::Signal,
-    workload::Share,
-};
+use crate::{endpoint::Target, load::usual_workers, session::Host, signals::Signal, workload::Share};
 
 /// The agent ends its load after this time without an order. The session repeats its order twice a second.
 const SILENCE: Duration = Duration::from_secs(4);
@@ -185,6 +177,11 @@ impl<'a> Agent<'a> {
 
     /// Returns the new orders. The first call returns the last order, because each order contains all settings.
     fn orders(&mut self) -> Result<Vec<Result<FleetOrder, String>>, BusError> {
+        if self.running.as_mut().is_some_and(Follower::begin_coming) {
+            // A read from a slow bus could delay the setting that comes next.
+            std::thread::sleep(WAIT / 4);
+            return Ok(Vec::new());
+        }
         let read = if self.after.is_empty() {
             let last = self.bus.last(BusStream::Orders)?;
             let (after, fields) = last.map_or(("0".to_owned(), None), |(id, fields)| (id, Some(fields)));
@@ -241,7 +238,9 @@ impl<'a> Agent<'a> {
             return Ok(true);
         }
         if self.running.is_none() {
-            self.begin(&order)?;
+            self.running =
+                Some(Follower::begin(&order, (&self.plan.permit, self.plan.share), &mut self.bus)?);
+            self.begin_reports(order.terms.run.clone());
         }
         let Some(running) = &mut self.running else { return Ok(false) };
         running.time.begun_at(order.zero_ns, running.clock.now_ns());
@@ -253,72 +252,16 @@ impl<'a> Agent<'a> {
         followed.map(|()| false)
     }
 
-    fn begin(&mut self, order: &FleetOrder) -> Result<(), String> {
-        let Terms { layout, read_from, .. } = &order.terms;
-        let targets = self.plan.permit.targets(&order.terms)?;
-        let target = targets.first().ok_or("the session's message names no target")?.clone();
-        let names = self.plan.permit.names(&order.terms)?;
-        if !(1..=MOST_THREADS).contains(&order.terms.threads) {
-            return Err(format!("{} worker threads are not possible", order.terms.threads));
-        }
-        let broken = |error: BusError| error.to_string();
-        let now_ns = self.bus.time_ns().map_err(broken)?;
-        let clock = Clock::started_ago(Duration::from_nanos(now_ns.saturating_sub(order.zero_ns)))
-            .ok_or("the session began before this machine was booted")?;
-        let mut axis = ClockOffset::default();
-        for _ in 0..5 {
-            axis.measure(&mut self.bus, clock).map_err(broken)?;
-        }
-        let cluster = find_cluster(&targets, *layout)?.map(Arc::new);
-        let limit = || most_connections(order.terms.threads, 1).saturating_mul(self.plan.share.of);
-        let most = order.terms.max_connections.map_or_else(limit, |most| most as usize);
-        let plan = LoadPlan {
-            target: target.clone(),
-            threads: order.terms.threads,
-            seed: order.terms.seed,
-            names: names.clone(),
-            timeout: order.terms.timeout,
-            requests: order.terms.requests.map(RequestLimit::Shared),
-            cluster: cluster
-                .clone()
-                .map(|cluster| ClusterPlan { read_from: *read_from, ..ClusterPlan::new(cluster, most) }),
-            fleet: Fleet::Agent(self.plan.share),
-            ..LoadPlan::default()
-        };
-        self.plan.permit.check(&order.turn.knobs, &names, &target, (self.plan.share, order.terms.threads))?;
-        let knobs = Knobs { load: false, ..order.turn.knobs.clone() };
-        let (load, output) =
-            Load::start(&plan, knobs.clone(), None, clock).map_err(|error| error.to_string())?;
-        let mut records =
-            TargetRecords::of_load(clock, output, cluster.clone().map(|it| (Numbering::OF_CLUSTER, it)));
-        records.begin_segment(Segment::new(0.0, 0, knobs));
-        let (time, threads) = (SessionTime::new(axis, order.zero_ns), order.terms.threads);
-        self.running = Some(Follower {
-            clock,
-            time,
-            load,
-            records,
-            names,
-            target,
-            cluster,
-            turn: None,
-            threads,
-            pauses: PauseWatch::begin(clock.now_ns()),
-            closed_tick: 0,
-        });
-        self.begin_reports(order.terms.run.clone());
-        Ok(())
-    }
-
-    /// Begins the reports about a run. Report numbers start at 0.
+    /// Begins the reports about a run, with a report at once. Report numbers start at 0.
     fn begin_reports(&mut self, run: String) {
         let AgentReport { host, process, .. } = std::mem::take(&mut self.report);
         self.report = AgentReport { run, ..first_report(self.plan, host, process) };
         self.waiting.clear();
+        self.reported = None;
     }
 
     fn measure(&mut self) {
-        let Some(running) = &mut self.running else { return };
+        let Some(running) = self.running.as_mut().filter(|running| running.coming.is_none()) else { return };
         if self.measured.is_none_or(|measured| measured.elapsed() >= MEASURE_EVERY) {
             self.measured = Some(Instant::now());
             running.time.measure(&mut self.bus, running.clock);

@@ -159,8 +159,8 @@ impl Bus {
         let most = if stream == BusStream::Orders { MOST_ORDERS } else { MOST_REPORTS };
         let mut words: Vec<&[u8]> = vec![b"XADD", &key, b"MAXLEN", b"~", most.as_bytes(), b"*"];
         words.extend(fields.iter().flat_map(|(name, text)| [name.as_bytes(), text]));
-        self.ask(&words, LIMIT, |_| Some(()))?;
-        self.ask(&[b"EXPIRE", &key, EXPIRY_S.as_bytes()], LIMIT, |_| Some(()))
+        // Both commands are sent together, so that a slow bus takes one round trip.
+        self.ask_both(&words, Some(&[b"EXPIRE", &key, EXPIRY_S.as_bytes()]), LIMIT, |_| Some(()))
     }
 
     /// Returns the messages that follow the stream identifier `after`, and sets `after` to the identifier of the last
@@ -205,17 +205,28 @@ impl Bus {
         self.ask(&[b"DEL", &keys[0], &keys[1]], LIMIT, |_| Some(()))
     }
 
-    /// Sends a command, and returns its reply as parsed by `understand`. Follows a MOVED reply to the cluster node that
-    /// owns the keys.
+    /// Sends a command, and returns its reply as parsed by `understand`.
     fn ask<T>(
         &mut self,
         words: &[&[u8]],
         limit: Duration,
         understand: impl Fn(&RespValue) -> Option<T>,
     ) -> Result<T, BusError> {
+        self.ask_both(words, None, limit, understand)
+    }
+
+    /// Sends a command and perhaps another one, whose reply does not matter. Returns the reply to the first command as
+    /// parsed by `understand`. Follows a MOVED reply to the cluster node that owns the keys.
+    fn ask_both<T>(
+        &mut self,
+        words: &[&[u8]],
+        other: Option<&[&[u8]]>,
+        limit: Duration,
+        understand: impl Fn(&RespValue) -> Option<T>,
+    ) -> Result<T, BusError> {
         let command = untrusted::bytes(words[0]);
         for _ in 0..3 {
-            let reply = self.exchange(words, limit).inspect_err(|_| {
+            let reply = self.exchange(words, other, limit).inspect_err(|_| {
                 // In the meantime, another node may own the keys.
                 (self.open, self.target) = (None, self.given.clone());
             })?;
@@ -231,13 +242,23 @@ impl Bus {
         Err(BusError::Unexpected(command))
     }
 
-    /// Sends a command, and returns its reply.
-    fn exchange(&mut self, words: &[&[u8]], limit: Duration) -> Result<Vec<u8>, ReachError> {
+    /// Sends one or two commands, and returns the reply to the first.
+    fn exchange(
+        &mut self,
+        words: &[&[u8]],
+        other: Option<&[&[u8]]>,
+        limit: Duration,
+    ) -> Result<Vec<u8>, ReachError> {
         let talk = match self.open.take() {
             Some(open) => self.open.insert(open),
             None => self.open.insert(talk(&self.target, Some("redyno-bus"), CONNECT_LIMIT)?.bounded(LONGEST)),
         };
-        talk.reply(words, limit)
+        let commands = std::iter::once(words).chain(other);
+        let (questions, mut first) = (commands.clone().flat_map(|words| Dialect::Resp2.encode(words)), None);
+        talk.ask(&questions.collect::<Vec<_>>(), commands.count(), limit, |bytes, _| {
+            first.get_or_insert_with(|| bytes.to_vec());
+        })?;
+        Ok(first.unwrap_or_default())
     }
 }
 

@@ -1,40 +1,127 @@
 //! Runs an agent's share of a session's load, according to the orders of the session.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use super::{LoadLayout, Permit, clock_offset::SessionTime};
+use super::{
+    LoadLayout, Permit, Terms,
+    bus::{Bus, BusError},
+    clock_offset::{ClockOffset, SessionTime},
+    messages::FleetOrder,
+};
 use crate::{
     clock::{Clock, SECOND_NS, seconds},
     endpoint::{Cluster, NodeOutage, Target},
     knobs::Knobs,
-    load::{AgentPhase, AgentSetting, Load},
-    session::{Lean, PauseWatch, Record, Segment, Sink, TargetRecords},
+    load::{
+        AgentPhase, AgentSetting, ClusterPlan, Fleet, Load, LoadPlan, MOST_THREADS, RequestLimit,
+        most_connections,
+    },
+    session::{Lean, Numbering, PauseWatch, Record, Segment, Sink, TargetRecords},
     workload::{KeyNames, Share},
 };
 
 /// The timeout for connecting to a node. The same timeout applies to the reply in which the node lists its
 /// cluster.
 const FIND_LIMIT: Duration = Duration::from_secs(1);
+/// A setting may take effect this long after it was ordered: a slow bus needs some seconds to reach all agents.
+const LONGEST_LEAD_NS: u64 = 10 * SECOND_NS;
+/// From this time before a setting takes effect, the agent only waits for this moment. The time to send a report is
+/// added: a round trip of the bus, which takes twice the possible error of the clock.
+const SOON_NS: u64 = 150_000_000;
+/// The longest wait for the end of the load.
+const END_LIMIT_NS: u64 = 3 * SECOND_NS;
 
 /// An agent's part in a running session.
 pub(super) struct Follower {
     pub(super) clock: Clock,
     pub(super) time: SessionTime,
     pub(super) load: Load,
-    pub(super) records: TargetRecords,
-    pub(super) pauses: PauseWatch,
-    pub(super) names: KeyNames,
-    pub(super) target: Target,
+    records: TargetRecords,
+    pauses: PauseWatch,
+    names: KeyNames,
+    target: Target,
     /// The servers that share the load, if there are several.
-    pub(super) cluster: Option<Arc<Cluster>>,
+    cluster: Option<Arc<Cluster>>,
+    /// The setting that takes effect soon, and the agent's share of it.
+    pub(super) coming: Option<(AgentSetting, Share)>,
     /// The last setting, and the reason if this agent refused it.
-    pub(super) turn: Option<(AgentSetting, Result<(), String>)>,
+    turn: Option<(AgentSetting, Result<(), String>)>,
     /// The number of workers.
-    pub(super) threads: usize,
+    threads: usize,
     pub(super) closed_tick: u64,
 }
 
 impl Follower {
+    /// Begins an agent's part in the session of an order, with the load off.
+    ///
+    /// # Errors
+    /// Fails if the agent does not permit the load, if the bus or a server does not answer, or if the load
+    /// cannot be started. The error is one line.
+    pub(super) fn begin(
+        order: &FleetOrder,
+        (permit, share): (&Permit, Share),
+        bus: &mut Bus,
+    ) -> Result<Self, String> {
+        let Terms { layout, read_from, .. } = &order.terms;
+        let targets = permit.targets(&order.terms)?;
+        let target = targets.first().ok_or("the session's message names no target")?.clone();
+        let names = permit.names(&order.terms)?;
+        if !(1..=MOST_THREADS).contains(&order.terms.threads) {
+            return Err(format!("{} worker threads are not possible", order.terms.threads));
+        }
+        let broken = |error: BusError| error.to_string();
+        let asked = Instant::now();
+        let bus_ns = bus.time_ns().map_err(broken)?.saturating_sub(order.zero_ns);
+        // The bus answered half a round trip ago.
+        let clock = Clock::started_ago(Duration::from_nanos(bus_ns) + asked.elapsed() / 2)
+            .ok_or("the session began before this machine was booted")?;
+        let mut axis = ClockOffset::default();
+        for _ in 0..5 {
+            axis.measure(bus, clock).map_err(broken)?;
+        }
+        let cluster = find_cluster(&targets, *layout)?.map(Arc::new);
+        let limit = || most_connections(order.terms.threads, 1).saturating_mul(share.of);
+        let most = order.terms.max_connections.map_or_else(limit, |most| most as usize);
+        let plan = LoadPlan {
+            target: target.clone(),
+            threads: order.terms.threads,
+            seed: order.terms.seed,
+            names: names.clone(),
+            timeout: order.terms.timeout,
+            requests: order.terms.requests.map(RequestLimit::Shared),
+            cluster: cluster
+                .clone()
+                .map(|cluster| ClusterPlan { read_from: *read_from, ..ClusterPlan::new(cluster, most) }),
+            fleet: Fleet::Agent(share),
+            ..LoadPlan::default()
+        };
+        permit.check(&order.turn.knobs, &names, &target, (share, order.terms.threads))?;
+        let knobs = Knobs { load: false, ..order.turn.knobs.clone() };
+        let (load, output) =
+            Load::start(&plan, knobs.clone(), None, clock).map_err(|error| error.to_string())?;
+        let mut records =
+            TargetRecords::of_load(clock, output, cluster.clone().map(|it| (Numbering::OF_CLUSTER, it)));
+        records.begin_segment(Segment::new(0.0, 0, knobs));
+        let (time, threads) = (SessionTime::new(axis, order.zero_ns), order.terms.threads);
+        Ok(Self {
+            clock,
+            time,
+            load,
+            records,
+            names,
+            target,
+            cluster,
+            coming: None,
+            turn: None,
+            threads,
+            pauses: PauseWatch::begin(clock.now_ns()),
+            closed_tick: 0,
+        })
+    }
+
     /// Returns the nodes of the cluster as URIs.
     pub(super) fn nodes(&self) -> Vec<String> {
         let topology = self.cluster.as_ref().map(|cluster| cluster.topology());
@@ -66,20 +153,38 @@ impl Follower {
         }
         let checked = permit.check(&turn.knobs, &self.names, &self.target, (share, self.threads));
         let permitted = if checked.is_ok() { turn.clone() } else { self.without_load(&turn) };
-        let own = permitted.later_by(-self.time.correction_ns());
-        if own.since_ns > self.clock.now_ns() + SECOND_NS {
-            return Err("the setting begins more than a second from now".to_owned());
+        let now_ns = self.clock.now_ns().saturating_add_signed(self.time.correction_ns());
+        if turn.since_ns > now_ns + LONGEST_LEAD_NS {
+            return Err("the setting begins more than ten seconds from now".to_owned());
         }
-        self.load.follow(&own);
-        if turn.generation > now {
-            // The segment has only the number of the agent's own clients, because lost connections are
-            // compared with this number.
-            let clients = share.part(own.knobs.clients.into()) as u32;
-            let knobs = Knobs { clients, ..own.knobs };
-            self.records.begin_segment(Segment::new(seconds(own.since_ns), own.generation, knobs));
-        }
+        self.coming = Some((permitted, share));
+        self.begin_coming();
         self.turn = Some((turn, checked.clone()));
         checked
+    }
+
+    /// Applies the setting that comes next, if nothing else can be done before. The bus may be slow, and nothing else
+    /// may delay the setting. Returns whether a setting is still to come.
+    pub(super) fn begin_coming(&mut self) -> bool {
+        let (_, error_ns) = self.time.offset.offset().unwrap_or_default();
+        let soon_ns = self.clock.now_ns() + SOON_NS + 4 * error_ns;
+        let correction_ns = self.time.correction_ns();
+        let is_soon = |(turn, _): &mut (AgentSetting, Share)| {
+            turn.since_ns.saturating_add_signed(-correction_ns) <= soon_ns
+        };
+        if let Some((turn, share)) = self.coming.take_if(is_soon) {
+            let own = turn.later_by(-correction_ns);
+            let is_new = own.generation > self.load.last_change().segment;
+            self.load.follow(&own);
+            if is_new {
+                // The segment has only the number of the agent's own clients, because lost connections are
+                // compared with this number.
+                let clients = share.part(own.knobs.clients.into()) as u32;
+                let knobs = Knobs { clients, ..own.knobs };
+                self.records.begin_segment(Segment::new(seconds(own.since_ns), own.generation, knobs));
+            }
+        }
+        self.coming.is_some()
     }
 
     /// Returns a setting with the load switched off, which replaces `refused`.
@@ -100,10 +205,10 @@ impl Follower {
         pause.is_some()
     }
 
-    /// Waits until the load of the last setting has ended, but at most one second.
-    pub(super) fn await_end(&self) {
+    /// Waits until the load of the last setting has ended, but at most three seconds.
+    pub(super) fn await_end(&mut self) {
         let since_ns = self.clock.now_ns();
-        while !self.load.is_over() && self.clock.now_ns() < since_ns + SECOND_NS {
+        while (self.begin_coming() || !self.load.is_over()) && self.clock.now_ns() < since_ns + END_LIMIT_NS {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -132,7 +237,7 @@ impl Follower {
 
 /// Returns the servers that share the load, if there are several. The first node that answers names the other nodes of
 /// its cluster.
-pub(super) fn find_cluster(targets: &[Target], layout: LoadLayout) -> Result<Option<Cluster>, String> {
+fn find_cluster(targets: &[Target], layout: LoadLayout) -> Result<Option<Cluster>, String> {
     let find = |target: &Target| match layout {
         LoadLayout::Copies => Cluster::of_replication(target, FIND_LIMIT),
         _ => Cluster::find(target, FIND_LIMIT),

@@ -25,6 +25,14 @@ use crate::{
 /// The longest wait for the last reports of the agents. If an agent is lost or the bus does not answer, the
 /// wait ends earlier.
 pub(super) const LAST_REPORTS_LIMIT: Duration = Duration::from_secs(15);
+/// The time from the publication of a setting until the setting takes effect, if the bus answers at once.
+const LEAD_NS: u64 = 100_000_000;
+/// A setting takes this many round trips at most until it is known to an agent: one and a half until the session has
+/// written it, because another order may be on its way, and three and a half until the agent has read it, because the
+/// agent may be about to compare its clock and to send a report.
+const ROUND_TRIPS: u64 = 5;
+/// The longest delay by a slow bus, in ns.
+const MOST_DELAY_NS: u64 = 5_000_000_000;
 
 /// The settings for the agents of a session, and the state of each agent.
 #[derive(Debug)]
@@ -47,6 +55,8 @@ pub(super) struct LeadState {
     pub(super) is_new: bool,
     /// The time when the session ended; `None` while the session runs.
     pub(super) over_since: Option<Instant>,
+    /// The largest possible error of the session's own comparison with the clock of the bus, in nanoseconds.
+    error_ns: u64,
     /// The reason why the last order could not be sent; empty if it was sent.
     pub(super) trouble: String,
     /// Whether all agents have ended, or are lost.
@@ -100,6 +110,7 @@ impl KnownAgent {
             next: report.number.saturating_add(1),
             generation: report.generation,
             is_done: report.is_done,
+            error_ns: report.error_ns,
             refusal: std::mem::take(&mut state.refusal),
             is_lost: ends_early,
             has_begun: true,
@@ -116,12 +127,24 @@ pub(super) struct AgentProgress {
     pub(super) next: u64,
     pub(super) generation: u32,
     pub(super) is_done: bool,
+    /// The largest possible error of the agent's times, in nanoseconds.
+    error_ns: u64,
     pub(super) refusal: String,
     pub(super) is_lost: bool,
     /// Whether the agent has reported about the run.
     pub(super) has_begun: bool,
     /// Whether the agent has sent its last report about the run.
     pub(super) has_ended: bool,
+}
+
+impl LeadState {
+    /// Returns the time by which a slow bus delays settings, in ns. The clock error is at least half of a round trip.
+    pub(super) fn delay_ns(&self) -> u64 {
+        let agents =
+            self.agents.iter().filter(|agent| !agent.state.is_lost).map(|agent| agent.state.error_ns);
+        let error_ns = agents.fold(self.error_ns, u64::max);
+        (error_ns * 2 * ROUND_TRIPS).min(MOST_DELAY_NS)
+    }
 }
 
 impl Agents for FleetLead {
@@ -141,6 +164,14 @@ impl Agents for FleetLead {
 
     fn outages(&self) -> NodeOutages {
         self.outages.merged.clone()
+    }
+
+    fn lead_ns(&self) -> u64 {
+        LEAD_NS + self.state().delay_ns()
+    }
+
+    fn are_ready(&self) -> bool {
+        self.state().agents.iter().all(|agent| agent.state.has_begun || agent.state.is_lost)
     }
 
     fn are_done(&self, generation: u32) -> bool {
@@ -197,19 +228,25 @@ impl FleetLead {
                 drop(bus.remove());
                 return;
             }
-            state.is_new = false;
-            let (turn, is_over) = (state.turn.clone(), state.over_since.is_some());
+            // A new setting does not wait for a clock sample, except the first one.
+            let measures = !state.is_new || axis.offset().is_none();
+            let clock = state.turn.as_ref().map(|(_, clock)| *clock).filter(|_| measures);
             drop(state);
-            let Some((turn, clock)) = turn else { continue };
-            // Only the first order waits for a clock sample. If the bus does not answer later, the earlier samples
-            // remain.
-            let is_measured = axis.measure(&mut bus, clock);
-            let Some((zero_ns, _)) = axis.offset() else {
-                drop(is_measured);
-                self.state().is_new = true;
+            if let Some(clock) = clock {
+                // If the bus does not answer, the earlier samples remain.
+                drop(axis.measure(&mut bus, clock));
+            }
+            let mut state = self.state();
+            let Some((turn, _)) = state.turn.clone() else { continue };
+            let Some((zero_ns, error_ns)) = axis.offset() else {
+                state.is_new = true;
+                drop(state);
                 std::thread::sleep(WAIT);
                 continue;
             };
+            (state.is_new, state.error_ns) = (false, error_ns);
+            let is_over = state.over_since.is_some();
+            drop(state);
             let order = self.order(turn, zero_ns as u64, is_over);
             let text = serde_json::to_vec(&order).unwrap_or_default();
             let sent = bus.send(BusStream::Orders, &[(ORDER, &text)]);

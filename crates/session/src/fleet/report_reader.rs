@@ -38,7 +38,7 @@ const MOST_SHOWN: usize = 20;
 /// A lost agent has certainly stopped its load this long after its last report, because an agent ends its
 /// load after 4 s without an order. The keys are removed only after this time.
 const STOPS_AFTER: Duration = Duration::from_secs(6);
-/// An agent counts as lost after this time without a report.
+/// An agent counts as lost after this time without a report, or later if the bus is slow.
 const LOST_AFTER: Duration = Duration::from_millis(2500);
 /// The time between two reads: one read returns the reports of many agents, which costs less than many reads.
 const GATHERS_FOR: Duration = Duration::from_millis(20);
@@ -289,13 +289,16 @@ impl ReportReader {
         }
         let lead = Arc::clone(&self.lead);
         let (mut lost, now) = (Vec::new(), Instant::now());
-        for (index, agent) in lead.state().agents.iter_mut().enumerate() {
-            let limit = if agent.state.has_begun { LOST_AFTER } else { BEGINS_WITHIN };
+        let mut state = lead.state();
+        let lost_after = LOST_AFTER + Duration::from_nanos(state.delay_ns());
+        for (index, agent) in state.agents.iter_mut().enumerate() {
+            let limit = if agent.state.has_begun { lost_after } else { BEGINS_WITHIN };
             let is_silent = now.saturating_duration_since(agent.heard) > limit && !agent.state.has_ended;
             if is_silent && !std::mem::replace(&mut agent.state.is_lost, true) {
                 lost.push((index, agent.host()));
             }
         }
+        drop(state);
         for (agent, host) in lost {
             self.join.leave(agent);
             self.event(EventKind::AgentLost { agent, host });

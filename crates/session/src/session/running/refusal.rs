@@ -27,6 +27,8 @@ pub(super) struct Refusals {
     keeps_going: bool,
     /// The number of the current segment; `None` if the load of this segment was refused.
     segment: Option<u32>,
+    /// Whether an agent refused this segment.
+    is_refused_by_agent: bool,
     first: BTreeMap<String, String>,
     /// The events of the agents that are lost at present, by number.
     lost: BTreeMap<usize, String>,
@@ -51,11 +53,14 @@ impl Refusals {
                 return self.segment.take().map(|_| cause.clone());
             }
             Record::Event(Event { what: what @ EventKind::AgentRefused { agent: Some(_), .. }, .. }) => {
-                return self.segment.take().map(|_| what.to_string());
+                // An agent also refuses a load that still waits for the agents, and is off until then.
+                self.segment = None;
+                return (!std::mem::replace(&mut self.is_refused_by_agent, true)).then(|| what.to_string());
             }
             Record::Segment(segment) => {
                 let Knobs { load, .. } = segment.knobs;
                 self.segment = load.then_some(segment.segment);
+                self.is_refused_by_agent = false;
             }
             Record::Event(Event { what: EventKind::FirstError { error, message }, .. })
                 if FATAL.iter().any(|(fatal, _)| fatal == error) =>
