@@ -105,7 +105,8 @@ impl Load {
         let (plan, operations) = (Arc::new(plan.clone()), program.operations().count());
         // An agent (an engine on another machine) gets the number of its first real segment from the session.
         let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
-        let first = LoadSetting { generation, knobs, since_ns, phase, program, filled: Vec::new() };
+        let (slip_ns, filled) = (0, Vec::new());
+        let first = LoadSetting { generation, knobs, since_ns, slip_ns, phase, program, filled };
         plan.fleet.agents().inspect(|agents| agents.apply_setting(first.for_agents(), clock));
         let ((events_up, events), (joined_up, joined)) = (channel(), channel());
         let mut load = Self {
@@ -255,14 +256,15 @@ impl Load {
         self.publish(|since_ns| {
             let (phase, filled) = now.phase_for(knobs, since_ns, self.rules(), is_filled);
             let (knobs, program) = (knobs.clone(), Arc::clone(&program));
-            LoadSetting { generation, knobs, since_ns, phase, program, filled }
+            LoadSetting { generation, knobs, since_ns, slip_ns: 0, phase, program, filled }
         });
         self.last_change()
     }
 
     /// Applies a setting that the session sent to this agent. Waits until the setting takes effect, at most three
-    /// seconds.
-    pub fn follow(&self, turn: &AgentSetting) {
+    /// seconds. The times of `turn` are those of this process's clock, which is `slip_ns` ahead of the session's clock.
+    /// If the setting is in effect already, only its times change: the schedule of the requests follows gradually.
+    pub fn follow(&self, turn: &AgentSetting, slip_ns: i64) {
         let now = self.settings.load_full();
         let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);
         let program = now.program_for(&turn.knobs, &self.plan, &phase, self.clock);
@@ -271,7 +273,7 @@ impl Load {
         let (generation, since_ns) = (turn.generation, turn.since_ns);
         self.publish(|_| {
             let (knobs, phase, program) = (turn.knobs.clone(), phase.clone(), Arc::clone(&program));
-            LoadSetting { generation, knobs, since_ns, phase, program, filled: Vec::new() }
+            LoadSetting { generation, knobs, since_ns, slip_ns, phase, program, filled: Vec::new() }
         });
     }
 

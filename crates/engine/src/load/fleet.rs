@@ -207,15 +207,13 @@ mod tests {
         let knobs = Knobs { workload, keyspace: 11, ..off };
         let phase = AgentPhase::Prefill { since_ns: 5, pipeline: 16 };
         let turn = AgentSetting { generation: 3, since_ns: 0, knobs: knobs.clone(), phase };
-        load.follow(&turn);
+        load.follow(&turn, 0);
         assert_eq!(load.last_change().segment, 3);
         assert_eq!(load.last_change().prefill.map(|prefill| prefill.requests), Some(5), "11 are 6 and 5");
         // The clocks are compared anew at each setting.
-        load.follow(&AgentSetting {
-            generation: 4,
-            knobs: Knobs { clients: 9, ..knobs },
-            ..turn.later_by(1000)
-        });
+        let next =
+            AgentSetting { generation: 4, knobs: Knobs { clients: 9, ..knobs }, ..turn.later_by(1000) };
+        load.follow(&next, 1000);
         assert_eq!(load.last_change().prefill.map(|prefill| prefill.requests), Some(5));
         assert_eq!(load.progress(), (4, false));
     }

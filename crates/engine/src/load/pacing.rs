@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The pace of one worker.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WorkerPace {
     /// The inputs of the schedule; `None` means a closed loop, or no load.
     source: Option<ScheduleKey>,
@@ -35,6 +35,8 @@ pub(super) struct WorkerPace {
     uncounted: u64,
     /// [`take_due`](Self::take_due) has counted the requests of the current schedule up to this position.
     counted: u64,
+    /// See [`slip_to`](Self::slip_to).
+    slip_ns: i64,
 }
 
 /// The inputs of a schedule. A schedule stays the same until one of its inputs changes.
@@ -50,7 +52,7 @@ struct ScheduleKey {
 impl WorkerPace {
     /// Creates the pace of a closed loop.
     pub(super) fn new() -> Self {
-        Self { source: None, schedule: None, backlog: Backlog::Queue, begun: false, uncounted: 0, counted: 0 }
+        Self::default()
     }
 
     /// Changes the pace to the pace of `knobs` from `since_ns` on. `share` is `None` for a worker without clients.
@@ -74,10 +76,20 @@ impl WorkerPace {
             None => Schedule::new(s.arrivals, f64::from(s.rate), s.share, since_ns, seed),
         };
         self.schedule = source.clone().map(schedule);
+        self.schedule.iter_mut().for_each(|schedule| schedule.slipped_ns = self.slip_ns as f64);
         self.source = source;
         self.counted = 0;
         self.begun = false;
         unsent
+    }
+
+    /// Corrects the schedule gradually: the clock of this process differs from the schedule's clock by `slip_ns`, and
+    /// the difference changes slowly. Call this four times a second.
+    pub(super) fn slip_to(&mut self, slip_ns: i64) {
+        self.slip_ns = slip_ns;
+        if let Some(schedule) = &mut self.schedule {
+            schedule.slip_to(slip_ns as f64);
+        }
     }
 
     /// Returns whether the loop is closed. In a closed loop, each client sends again as soon as its batch is answered.

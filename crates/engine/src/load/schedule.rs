@@ -16,10 +16,21 @@ use crate::{
     workload::{DueTimes, Share},
 };
 
+/// The largest change of the gaps between requests that corrects a schedule: a thousandth. Clocks differ far less.
+const MOST_STRETCH: f64 = 0.001;
+/// A schedule is corrected within about this time, or within one gap between requests.
+const SLIPS_OVER_NS: f64 = 0.5 * SECOND_NS as f64;
+
 /// The due times of one worker's requests, in order.
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
+    /// The due time of a request that is due `from_ns` after the schedule's beginning.
     start_ns: u64,
+    from_ns: f64,
+    /// The lengths of gaps on the clock of this process, as a share of their lengths in the schedule.
+    stretch: f64,
+    /// The slip that the due time at `start_ns` contains; see [`slip_to`](Self::slip_to).
+    pub(super) slipped_ns: f64,
     /// The mean gap between two due times, in ns.
     pub(super) mean_gap_ns: f64,
     gaps: Gaps,
@@ -61,7 +72,13 @@ impl Schedule {
                 Gaps::Poisson { after_ns: later.next_ns(), later }
             }
         };
-        let mut schedule = Self { start_ns, mean_gap_ns, gaps, due_ns: start_ns, position: 0 };
+        Self::of_gaps(gaps, mean_gap_ns, start_ns)
+    }
+
+    fn of_gaps(gaps: Gaps, mean_gap_ns: f64, start_ns: u64) -> Self {
+        let (from_ns, stretch, slipped_ns, due_ns, position) = (0.0, 1.0, 0.0, start_ns, 0);
+        let mut schedule =
+            Self { start_ns, from_ns, stretch, slipped_ns, mean_gap_ns, gaps, due_ns, position };
         schedule.set_due();
         schedule
     }
@@ -72,9 +89,18 @@ impl Schedule {
         let base_us = times.position().checked_sub(1).map_or(0, |before| times.due_us(before));
         let gaps = Gaps::Times { base_us, speed: times.speed_at(rate), times };
         let mean_gap_ns = SECOND_NS as f64 / f64::from(rate);
-        let mut schedule = Self { start_ns, mean_gap_ns, gaps, due_ns: start_ns, position: 0 };
-        schedule.set_due();
-        schedule
+        Self::of_gaps(gaps, mean_gap_ns, start_ns)
+    }
+
+    /// Makes the requests later, because the clock of this process is now `slip_ns` ahead of the schedule's clock. The
+    /// gaps become slightly longer or shorter, until the new slip is reached: no request is skipped, and no two requests
+    /// become due together.
+    pub(super) fn slip_to(&mut self, slip_ns: f64) {
+        let after_ns = self.after_ns();
+        self.slipped_ns += (after_ns - self.from_ns) * (self.stretch - 1.0);
+        (self.start_ns, self.from_ns) = (self.due_ns, after_ns);
+        let over_ns = self.mean_gap_ns.max(SLIPS_OVER_NS);
+        self.stretch = 1.0 + ((slip_ns - self.slipped_ns) / over_ns).clamp(-MOST_STRETCH, MOST_STRETCH);
     }
 
     /// Begins the schedule at `now_ns`. Requests that were due earlier are skipped. A schedule from a file
@@ -105,7 +131,7 @@ impl Schedule {
         if self.due_ns >= until_ns {
             return 0;
         }
-        let until_ns = (until_ns - self.start_ns) as f64;
+        let until_ns = self.from_ns + (until_ns - self.start_ns) as f64 / self.stretch;
         let passed = match &mut self.gaps {
             Gaps::Constant { interval_ns, next, stride, bursts } => {
                 let until_ns = bursts.map_or(until_ns, |bursts| bursts.even_ns(until_ns));
@@ -131,9 +157,10 @@ impl Schedule {
         passed
     }
 
+    /// Returns the time from the schedule's beginning to the next request, in ns.
     #[inline]
-    fn set_due(&mut self) {
-        let after_ns = match &self.gaps {
+    fn after_ns(&self) -> f64 {
+        match &self.gaps {
             Gaps::Constant { interval_ns, next, bursts, .. } => {
                 let even_ns = moment_ns(*next, *interval_ns);
                 bursts.map_or(even_ns, |bursts| bursts.due_ns(even_ns))
@@ -142,8 +169,13 @@ impl Schedule {
             Gaps::Times { times, base_us, speed } => {
                 times.due_us(times.position()).saturating_sub(*base_us) as f64 * 1000.0 / *speed
             }
-        };
-        self.due_ns = self.start_ns.saturating_add(after_ns as u64);
+        }
+    }
+
+    #[inline]
+    fn set_due(&mut self) {
+        let own_ns = (self.after_ns() - self.from_ns) * self.stretch;
+        self.due_ns = self.start_ns.saturating_add(own_ns as u64);
     }
 }
 
@@ -208,6 +240,35 @@ mod tests {
             let dues = dues(Arrivals::Constant, 10_000.0, workers, SECOND_NS);
             assert_eq!((dues.len(), dues[0], dues[1]), (10_000, 50_000, 150_000));
             assert!(variation(&dues) < 1e-4, "{workers} workers");
+        }
+    }
+
+    /// The clock of this process runs 100 ppm too fast or too slow. The difference is known four times a second.
+    #[test]
+    fn a_schedule_follows_another_clock_without_a_burst_or_a_missing_request() {
+        for (arrivals, ppm) in
+            [(Arrivals::Constant, 100.0), (Arrivals::Constant, -100.0), (Arrivals::Poisson, 100.0)]
+        {
+            let start_ns = 3 * SECOND_NS;
+            let schedule = || Schedule::new(arrivals, 2000.0, Share { index: 1, of: 4 }, start_ns, 7);
+            let (mut exact, mut slipping) = (schedule(), schedule());
+            let (mut tick_ns, mut before) = (start_ns, (0.0, 0.0));
+            while tick_ns < start_ns + 600 * SECOND_NS {
+                tick_ns += SECOND_NS / 4;
+                while slipping.due_ns < tick_ns {
+                    let (gap, own_gap) = (exact.due_ns as f64 - before.0, slipping.due_ns as f64 - before.1);
+                    assert!((own_gap - gap).abs() <= gap * 0.0011 + 2.0, "{gap} and {own_gap}");
+                    before = (exact.due_ns as f64, slipping.due_ns as f64);
+                    let due_ns = start_ns as f64 + (before.1 - start_ns as f64) / (1.0 + ppm / 1e6);
+                    assert!((due_ns - before.0).abs() < 100_000.0, "{due_ns} and {}", before.0);
+                    exact.advance();
+                    slipping.advance();
+                }
+                slipping.slip_to((tick_ns - start_ns) as f64 * ppm / 1e6);
+            }
+            assert_eq!(exact.position, slipping.position);
+            let skipped = slipping.pass(slipping.due_ns + SECOND_NS * 1000);
+            assert!(arrivals == Arrivals::Poisson || skipped.abs_diff(500_000) < 100, "{skipped}");
         }
     }
 

@@ -23,6 +23,8 @@ pub(super) struct LoadSetting {
     pub(super) knobs: Knobs,
     /// The time when the knobs took effect, in ns.
     pub(super) since_ns: u64,
+    /// The clock of this process minus the clock of the session, in ns; 0 except at an agent.
+    pub(super) slip_ns: i64,
     /// The phase of the load, and the conditions that end the phase.
     pub(super) phase: Phase,
     /// The program that generates the requests. Building a program may take 0.1 s, so the thread that changes the knobs
@@ -156,7 +158,7 @@ impl LoadSetting {
         let knobs = Knobs::default();
         let program = super::testing::program();
         let phase = Phase::Measured { until_ns: None, quota: None };
-        Self { generation, knobs, since_ns: 0, phase, program, filled: Vec::new() }
+        Self { generation, knobs, since_ns: 0, slip_ns: 0, phase, program, filled: Vec::new() }
     }
 }
 

@@ -265,6 +265,7 @@ impl<'a> Agent<'a> {
         if self.measured.is_none_or(|measured| measured.elapsed() >= MEASURE_EVERY) {
             self.measured = Some(Instant::now());
             running.time.measure(&mut self.bus, running.clock);
+            running.correct();
         }
     }
 

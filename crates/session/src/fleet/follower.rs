@@ -45,6 +45,8 @@ pub(super) struct Follower {
     target: Target,
     /// The servers that share the load, if there are several.
     cluster: Option<Arc<Cluster>>,
+    /// The setting in effect, in times of the session.
+    in_force: Option<AgentSetting>,
     /// The setting that takes effect soon, and the agent's share of it.
     pub(super) coming: Option<(AgentSetting, Share)>,
     /// The last setting, and the reason if this agent refused it.
@@ -114,6 +116,7 @@ impl Follower {
             names,
             target,
             cluster,
+            in_force: None,
             coming: None,
             turn: None,
             threads,
@@ -173,9 +176,10 @@ impl Follower {
             turn.since_ns.saturating_add_signed(-correction_ns) <= soon_ns
         };
         if let Some((turn, share)) = self.coming.take_if(is_soon) {
-            let own = turn.later_by(-correction_ns);
+            let own = turn.clone().later_by(-correction_ns);
             let is_new = own.generation > self.load.last_change().segment;
-            self.load.follow(&own);
+            self.load.follow(&own, -correction_ns);
+            self.in_force = Some(turn);
             if is_new {
                 // The segment has only the number of the agent's own clients, because lost connections are
                 // compared with this number.
@@ -185,6 +189,15 @@ impl Follower {
             }
         }
         self.coming.is_some()
+    }
+
+    /// Converts the times of the setting in effect again, because the clocks of agent and bus drift apart.
+    pub(super) fn correct(&mut self) {
+        let correction_ns = self.time.correction_ns();
+        let own = self.in_force.clone().map(|turn| turn.later_by(-correction_ns));
+        if let Some(own) = own.filter(|own| own.since_ns != self.load.last_change().since_ns) {
+            self.load.follow(&own, -correction_ns);
+        }
     }
 
     /// Returns a setting with the load switched off, which replaces `refused`.

@@ -212,7 +212,7 @@ mod tests {
         let program =
             Arc::new(plan.program(&knobs, &phase, Values::new(&knobs.workload, 3, plan.seed), clock));
         let (ring, _) = ring::pair(program.operations().count());
-        let setting = LoadSetting { generation: 1, knobs, since_ns: 0, phase, program, filled: Vec::new() };
+        let setting = LoadSetting { knobs, phase, program, ..LoadSetting::fixture(1) };
         let setup = WorkerSetup {
             index: 0,
             endpoints: Arc::new(plan.endpoints(0).unwrap()),

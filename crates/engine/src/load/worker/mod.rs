@@ -307,6 +307,7 @@ impl Worker {
         self.report_if_down(now_ns);
         self.report_losses();
         if self.may_send() {
+            self.pace.slip_to(self.setting.slip_ns);
             self.skip_unsendable(now_ns);
             self.segments.counts().late_by(self.pace.behind_ns(now_ns));
         }

@@ -36,14 +36,15 @@ impl Worker {
         let was_limited = self.allowance.quota().is_some();
         let sends_again = self.follow_phase(&new.phase);
         let old = std::mem::replace(&mut self.setting, new);
+        if is_turn && sends_again {
+            // No request was due while the worker had nothing to send.
+            self.pace = WorkerPace::new();
+        }
+        self.pace.slip_to(self.setting.slip_ns);
         if !is_turn {
             return;
         }
         let connected = self.clients.connected() as u32;
-        if sends_again {
-            // No request was due while the worker had nothing to send.
-            self.pace = WorkerPace::new();
-        }
         self.follow_knobs(was_limited);
         if sends_again || rests(&self.setting) != rested {
             self.restart_timers(since_ns);
