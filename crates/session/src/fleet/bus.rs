@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::{
     clock::SECOND_NS,
-    endpoint::{Address, ReachError, Talk, Target, TlsError, talk},
+    endpoint::{Address, Party, ReachError, Talk, Target, TlsError, TlsFailure, talk},
     protocol::{Dialect, RespValue},
     untrusted,
 };
@@ -58,6 +58,19 @@ fn advice(error: &ReachError) -> String {
             format!("{bus} is a memcached, which has no streams; give a Redis or Valkey with --bus")
         }
         ReachError::SpeaksTls(bus) => format!("{bus} speaks TLS; write rediss:// in the URI of --bus"),
+        ReachError::Silent(bus) => format!(
+            "{bus} accepted the connection and sent no reply; it hangs, or it expects TLS (rediss:// in the URI of \
+             --bus)"
+        ),
+        ReachError::Closed(bus) => format!(
+            "{bus} closed the connection without a reply; does it expect TLS (rediss:// in the URI of --bus), or is it \
+             shutting down or out of connections?"
+        ),
+        ReachError::SpeaksPlain(Party { address, .. })
+        | ReachError::SilentToTls(Party { address, .. })
+        | ReachError::Tls { address, failure: TlsFailure::NotTls | TlsFailure::Silent } => format!(
+            "{address} does not answer as a server with TLS; write redis:// in the URI of --bus, or name its TLS port"
+        ),
         ReachError::PasswordNeeded(bus) => {
             format!("{bus} wants a password: give it in the URI of --bus, or in REDYNO_BUS_AUTH")
         }
@@ -308,13 +321,19 @@ mod tests {
         for error in [
             ReachError::Memcached(party()),
             ReachError::SpeaksTls(party()),
+            ReachError::Silent(address.clone()),
+            ReachError::Closed(address.clone()),
+            ReachError::SilentToTls(party()),
+            ReachError::SpeaksPlain(party()),
+            ReachError::Tls { address: address.clone(), failure: TlsFailure::NotTls },
+            ReachError::Tls { address: address.clone(), failure: TlsFailure::Silent },
             ReachError::PasswordNeeded(party()),
             ReachError::WrongPassword { party: party(), user: "the default user".to_owned() },
             ReachError::PasswordNotAsked(party()),
             ReachError::NoSuchDb { address: address.clone(), db: 99, message: "ERR".to_owned() },
         ] {
             let text = BusError::from(error).to_string();
-            let has = |option: &str| text.split([' ', ';', ',']).any(|word| word == option);
+            let has = |option: &str| text.split([' ', ';', ',', '(', ')']).any(|word| word == option);
             assert!(text.starts_with("the bus: 10.0.0.1:11211 ") && text.contains("--bus"), "{text}");
             assert!(
                 !["-u", "-a", "--pass", "--tls", "--db", "--user"].iter().any(|option| has(option)),
