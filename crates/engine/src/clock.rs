@@ -61,7 +61,12 @@ pub fn seconds(ns: u64) -> f64 {
 /// Returns the wall-clock time in milliseconds since 1970, to show or send it. Measurements never use the wall-clock
 /// time.
 pub fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
+    unix_ns() / 1_000_000
+}
+
+/// Returns the wall-clock time in nanoseconds since 1970, to compare it with the clocks of other machines.
+pub fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }
 
 /// Returns the offset of this machine's time zone from UTC, in seconds, at the time `unix_s` (seconds since

@@ -121,8 +121,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
 
 /// The columns of the agents' table, the most important first. If there is too little room, the last columns are left
 /// out.
-const AGENT_COLUMNS: [&str; 11] =
-    ["agent", "on", "share", "ops/s", "p50", "p99", "clients", "cpu", "send lag", "max", "clock ±"];
+const AGENT_COLUMNS: [&str; 12] =
+    ["agent", "on", "ops/s", "p50", "p99", "clients", "cpu", "send lag", "offset", "±", "share", "max"];
 
 /// Returns at most `most` lines about the agents of a fleet: a title, headings, and a line for each agent. If there are
 /// more agents than lines, the lost and the slowest agents are first, and the last line has the number of the others.
@@ -165,20 +165,27 @@ fn agent_cells(number: u16, agent: &AgentRow) -> Vec<String> {
     let none = || NONE.to_owned();
     let [p50, p99, max] = [Level::P50, Level::P99, Level::Max]
         .map(|level| load.map_or_else(none, |load| figure(level.of(&load.service))));
-    let share = if *is_lost { Some("lost".to_owned()) } else { load.map(|load| units::percent(load.share)) };
+    let ops = if *is_lost {
+        Some("lost".to_owned())
+    } else {
+        load.and_then(|load| load.ops_per_s).map(units::count)
+    };
     let micros = |us: f64| units::latency((us * 1e3) as u64);
     vec![
         number.to_string(),
         host.clone(),
-        share.unwrap_or_else(none),
-        load.and_then(|load| load.ops_per_s).map_or_else(none, units::count),
+        ops.unwrap_or_else(none),
         p50,
         p99,
         state.map_or_else(none, |state| state.clients.to_string()),
         state.and_then(|state| state.cpu).map_or_else(none, units::percent),
         state.and_then(|state| state.late_us).map_or_else(none, micros),
-        max,
+        state.map_or_else(none, |state| {
+            format!("{}{}", if state.offset_us < 0.0 { '-' } else { '+' }, micros(state.offset_us.abs()))
+        }),
         state.map_or_else(none, |state| micros(state.error_us)),
+        load.map_or_else(none, |load| units::percent(load.share)),
+        max,
     ]
 }
 

@@ -161,7 +161,7 @@ mod tests {
         findings.push(&Record::Segment(Segment::new(1.0, 1, knobs)));
         for n in 2..5 {
             let part = |ops| OperationInterval { ops, ..OperationInterval::default() };
-            let state = |clients| AgentState { clients, cpu: None, late_us: None, error_us: 1.0 };
+            let state = |clients| AgentState { clients, error_us: 1.0, ..AgentState::default() };
             let interval = Interval {
                 t_s: f64::from(n),
                 length_s: 1.0,

@@ -18,7 +18,9 @@ use super::{
     follower::Follower,
     messages::{AgentReport, FleetOrder, RECORD, REPORT, VERSION, WAIT, other_version, read_order},
 };
-use crate::{endpoint::Target, load::usual_workers, session::Host, signals::Signal, workload::Share};
+use crate::{
+    clock::unix_ns, endpoint::Target, load::usual_workers, session::Host, signals::Signal, workload::Share,
+};
 
 /// The agent ends its load after this time without an order. The session repeats its order twice a second.
 const SILENCE: Duration = Duration::from_secs(4);
@@ -276,7 +278,9 @@ impl<'a> Agent<'a> {
             let (generation, is_done) = running.load.progress();
             (self.report.nodes, self.report.outages) = (running.nodes(), running.outages());
             self.report.closed_tick = running.closed_tick;
-            self.report.error_ns = running.time.offset.offset().map_or(0, |(_, error_ns)| error_ns);
+            let (offset_ns, error_ns) = running.time.offset.offset().unwrap_or_default();
+            let bus_ns = running.clock.now_ns().saturating_add_signed(offset_ns);
+            (self.report.offset_ns, self.report.error_ns) = (unix_ns().wrapping_sub(bus_ns) as i64, error_ns);
             (self.report.generation, self.report.is_done) = (generation, is_done);
         }
         self.report.is_last = is_last;

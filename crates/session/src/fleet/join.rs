@@ -33,15 +33,21 @@ impl IntervalJoin {
         Self { closed: vec![Some(0); agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
     }
 
-    /// Adds an interval of an agent. The agent's times have an error of at most `error_us` microseconds. An
+    /// Adds an interval of an agent. `offset_us` and `error_us` are the figures of the agent's clock. An
     /// interval without time under load, such as a drain (the last replies of a segment), is not joined. The
     /// function returns such an interval.
-    pub(super) fn add(&mut self, agent: usize, error_us: f64, mut interval: Interval) -> Option<Interval> {
+    pub(super) fn add(
+        &mut self,
+        agent: usize,
+        (offset_us, error_us): (f64, f64),
+        mut interval: Interval,
+    ) -> Option<Interval> {
         let number = agent as u16;
         let workers = interval.client.iter_mut().flat_map(|client| &mut client.workers);
         workers.for_each(|worker| worker.agent = Some(number));
         interval.agents = [(number, interval.of_all())].into();
-        interval.agent_states = [(number, AgentState::of(&interval, error_us))].into();
+        let state = AgentState { offset_us, error_us, ..AgentState::of(&interval) };
+        interval.agent_states = [(number, state)].into();
         if interval.is_late() {
             return Some(interval);
         }
@@ -124,6 +130,8 @@ mod tests {
         stats::Latency,
     };
 
+    const CLOCK: (f64, f64) = (0.0, 0.0);
+
     fn interval(tick: u64, ops: u64, ns: u64) -> Interval {
         let service = Latency::of(&vec![ns; ops as usize]);
         let part = OperationInterval { ops, service: service.clone(), ..OperationInterval::default() };
@@ -148,12 +156,12 @@ mod tests {
     #[test]
     fn counts_add_up_lengths_do_not_and_percentiles_cover_all_requests() {
         let mut join = IntervalJoin::new(2);
-        assert_eq!(join.add(0, 0.0, interval(3, 99, 1000)), None);
+        assert_eq!(join.add(0, CLOCK, interval(3, 99, 1000)), None);
         join.close(0, 3);
         assert!(join.take().is_empty(), "the other agent has not reported yet");
         join.close(1, 2);
         assert!(join.take().is_empty(), "the other agent may still report this tick");
-        assert_eq!(join.add(1, 0.0, interval(3, 1, 50_000)), None);
+        assert_eq!(join.add(1, CLOCK, interval(3, 1, 50_000)), None);
         join.close(1, 4);
         let joined = join.take().remove(0);
         assert_eq!((joined.ops, joined.length_s, joined.ops_per_s, joined.clients), (100, 0.25, 400.0, 10));
@@ -176,7 +184,7 @@ mod tests {
             for (agent, time) in times.iter_mut().enumerate() {
                 time.begun_at(if n < 40 { 0 } else { 3 * SECOND_NS }, n * TICK_NS);
                 let tick = n.saturating_add_signed(time.correction_ticks());
-                assert_eq!(join.add(agent, 0.0, interval(tick, 10, 1000)), None);
+                assert_eq!(join.add(agent, CLOCK, interval(tick, 10, 1000)), None);
                 join.close(agent, tick);
                 for joined in join.take() {
                     length_s += joined.length_s;
@@ -194,12 +202,12 @@ mod tests {
         for (pauses, length_s) in [([2.0, 0.0], 2.25), ([2.0, 1.5], 0.75)] {
             let mut join = IntervalJoin::new(2);
             for (agent, paused_s) in pauses.into_iter().enumerate() {
-                assert_eq!(join.add(agent, 0.0, paused(20, paused_s)), None);
+                assert_eq!(join.add(agent, CLOCK, paused(20, paused_s)), None);
                 join.close(agent, 20);
             }
             assert_eq!(join.take().remove(0).length_s, length_s);
             // If the join no longer waits for an agent, the agent still adds its results, but no time.
-            assert_eq!(join.add(0, 0.0, paused(19, 3.0)), None);
+            assert_eq!(join.add(0, CLOCK, paused(19, 3.0)), None);
             let late = join.take().remove(0);
             assert_eq!((late.ops, late.length_s, late.paused_s), (10, 0.0, 0.0));
         }
@@ -208,17 +216,17 @@ mod tests {
     #[test]
     fn a_lost_agent_delays_no_tick_and_its_late_results_are_kept() {
         let mut join = IntervalJoin::new(2);
-        assert_eq!(join.add(0, 0.0, interval(3, 10, 1000)), None);
+        assert_eq!(join.add(0, CLOCK, interval(3, 10, 1000)), None);
         join.close(1, 1);
         join.close(0, 9);
         assert!(join.take().is_empty());
         join.leave(1);
         assert_eq!(join.take().len(), 1);
-        assert_eq!(join.add(1, 0.0, interval(2, 7, 1000)), None);
+        assert_eq!(join.add(1, CLOCK, interval(2, 7, 1000)), None);
         join.close(1, 9);
         let late = join.take().remove(0);
         assert_eq!((late.ops, late.length_s, late.ops_per_s), (7, 0.0, 0.0));
-        assert_eq!(join.add(1, 0.0, interval(10, 7, 1000)), None);
+        assert_eq!(join.add(1, CLOCK, interval(10, 7, 1000)), None);
         join.close(0, 12);
         assert!(join.take().is_empty(), "it is awaited again");
     }

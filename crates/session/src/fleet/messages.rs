@@ -124,12 +124,21 @@ pub(super) struct AgentReport {
     /// Whether all requests have been answered: all requests of the setting's prefill, or the limited number
     /// of requests of the load.
     pub(super) is_done: bool,
+    /// The wall clock of the agent's machine minus the clock of the bus, in nanoseconds.
+    pub(super) offset_ns: i64,
     /// The largest possible error of the agent's times, in nanoseconds.
     pub(super) error_ns: u64,
     /// The reason why the agent refuses the last order; empty if the agent carries out the order.
     pub(super) refusal: String,
     /// Whether this is the agent's last report about the run.
     pub(super) is_last: bool,
+}
+
+impl AgentReport {
+    /// Returns the offset of the agent's wall clock, and the largest possible error of its times, in microseconds.
+    pub(super) fn clock_us(&self) -> (f64, f64) {
+        (self.offset_ns as f64 / 1e3, self.error_ns as f64 / 1e3)
+    }
 }
 
 /// The part of every message that names its sender's version.

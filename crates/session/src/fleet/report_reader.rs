@@ -214,7 +214,7 @@ impl ReportReader {
                 }
                 Ok(Record::Interval(mut interval)) => {
                     self.renumber(report, &mut interval);
-                    if let Some(late) = self.join.add(report.index, report.error_ns as f64 / 1e3, *interval) {
+                    if let Some(late) = self.join.add(report.index, report.clock_us(), *interval) {
                         self.send(Record::Interval(Box::new(late)));
                     }
                 }

@@ -28,16 +28,15 @@ impl Numbering {
 }
 
 impl AgentState {
-    /// Returns the state of the agent that reported `interval`. The agent's times have an error of at most `error_us`
-    /// microseconds.
-    pub fn of(interval: &Interval, error_us: f64) -> Self {
+    /// Returns the state of the agent that reported `interval`, without the figures of its clock.
+    pub fn of(interval: &Interval) -> Self {
         let client = interval.client.as_ref();
         let late = client.and_then(|client| client.late.as_ref()).filter(|late| late.count() > 0);
         Self {
             clients: interval.clients,
             cpu: client.map(|client| client.cpu),
             late_us: late.map(|late| late.value_at_quantile(0.99) as f64 / 1e3),
-            error_us,
+            ..Self::default()
         }
     }
 }

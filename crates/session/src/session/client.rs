@@ -88,7 +88,10 @@ pub struct AgentState {
     /// How late the agent sent batches of requests, 99th percentile in microseconds. Of fewer than 100 batches, this is
     /// the largest delay. `null` if no batch was late.
     pub late_us: Option<f64>,
-    /// The largest possible error of the agent's times, in microseconds.
+    /// The wall clock of the agent's machine minus the clock of the bus, in microseconds. It changes no time of a record.
+    #[serde(default)]
+    pub offset_us: f64,
+    /// The largest possible error of the agent's times and of `offset_us`, in microseconds.
     pub error_us: f64,
 }
 

@@ -179,7 +179,10 @@ fn agents_of_a_fleet_have_a_table_below_their_target() {
     ];
     deliver(&mut model, what.map(|what| Record::Event(Event::new(20.5, what))).to_vec());
     for n in 21..26 {
-        let state = |cpu| AgentState { clients: 25, cpu: Some(cpu), late_us: Some(310.0), error_us: 57.0 };
+        let state = |cpu| {
+            let (late_us, offset_us, error_us) = (Some(310.0), -3_001_240.0, 57.0);
+            AgentState { clients: 25, cpu: Some(cpu), late_us, offset_us, error_us }
+        };
         let agent_states = [(0, state(0.12)), (1, AgentState { late_us: None, ..state(0.97) })].into();
         let agents: BTreeMap<_, _> = [(0, part(290, 900)), (1, part(5_300, 300))].into();
         let service = Latency::merged(agents.values().map(|part| &part.service));
