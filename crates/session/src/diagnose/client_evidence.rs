@@ -11,7 +11,7 @@
 //! | p50 of the wait for reading / p50 of service | 0.00–0.03 | 0.00–0.04 | 0.00–0.23 |
 
 use crate::{
-    session::{Interval, WorkerCost},
+    session::{AgentState, Interval, WorkerCost},
     stats::{Latency, PERCENTILES},
     units,
 };
@@ -104,8 +104,10 @@ impl EvidenceKind {
                 let unread_ns = client.readable_to_read.coarse().percentile(0.5)?;
                 let service_ns = stretch.service.percentile(0.5)?;
                 let (unread, service) = (units::latency(unread_ns), units::latency(service_ns));
+                let most = most_of_agents(stretch, |agent| agent.unread_us);
+                let agent = most.map(|agent| format!(", longest at agent {agent}")).unwrap_or_default();
                 let words = format!(
-                    "replies wait {unread} before redyno reads them; the p50 service time is {service}"
+                    "replies wait {unread} before redyno reads them{agent}; the p50 service time is {service}"
                 );
                 (unread_ns as f64 / service_ns.max(1) as f64, words)
             }
@@ -129,11 +131,21 @@ fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let from = |latency: &Latency| latency.coarse().count_from(slow_ns) as f64;
     let share = from(held) / from(all).max(1.0);
     let slow = units::percent(share);
-    let machine = if stretch.agents.is_empty() { "this machine" } else { "the machine of an agent" };
-    Some((
-        share,
-        format!("{machine} causes the {name}: {slow} of the slow requests waited for one of its cores"),
-    ))
+    let held = |agent: &AgentState| (agent.held > 0).then_some(agent.held as f64);
+    let words = if stretch.agent_states.is_empty() {
+        format!("this machine causes the {name}: {slow} of the slow requests waited for one of its cores")
+    } else {
+        let agent = most_of_agents(stretch, held).map(|agent| format!(", most at agent {agent}"));
+        let agent = agent.unwrap_or_default();
+        format!("the agents' machines cause the {name}: {slow} of the slow requests waited for a core{agent}")
+    };
+    Some((share, words))
+}
+
+/// Returns the agent with the largest figure in its last interval; `None` if the figure is unknown.
+fn most_of_agents(stretch: &Interval, figure: impl Fn(&AgentState) -> Option<f64>) -> Option<u16> {
+    let known = stretch.agent_states.iter().filter_map(|(agent, state)| Some((agent, figure(state)?)));
+    known.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(agent, _)| *agent)
 }
 
 #[cfg(test)]
@@ -239,6 +251,24 @@ pub(super) mod tests {
         assert_eq!(limit(20, 9), "", "the server or the network is the cause");
         assert_eq!(limit(20, 0), "");
         assert_eq!(advice(&with_tail(20, 16), 8), "give redyno its own cores");
+    }
+
+    #[test]
+    fn every_limit_of_a_fleet_names_the_agent() {
+        let agents = |mut stretch: Interval| {
+            let state =
+                |held, unread_us| AgentState { held, unread_us: Some(unread_us), ..AgentState::default() };
+            stretch.agent_states = [(0, state(3, 2.0)), (4, state(9, 300.0)), (7, state(0, 1.0))].into();
+            text(&stretch)
+        };
+        assert_eq!(
+            agents(with_tail(20, 16)),
+            "the agents' machines cause the p99: 80 % of the slow requests waited for a core, most at agent 4"
+        );
+        assert_eq!(
+            agents(stretch(&[(0.3, 0.0)], 200_000)),
+            "replies wait 200 µs before redyno reads them, longest at agent 4; the p50 service time is 300 µs"
+        );
     }
 
     #[test]

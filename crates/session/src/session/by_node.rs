@@ -1,6 +1,7 @@
 //! The results of the load for each node of a cluster, or for each agent of a fleet, and the busiest slots.
 
 use super::{AgentState, Interval, OperationInterval, part::per_s};
+use crate::stats::Latency;
 
 /// The largest number of slots in an interval. In the sum of many intervals, the slots with the fewest requests are
 /// left out.
@@ -32,10 +33,13 @@ impl AgentState {
     pub fn of(interval: &Interval) -> Self {
         let client = interval.client.as_ref();
         let late = client.and_then(|client| client.late.as_ref()).filter(|late| late.count() > 0);
+        let unread_ns = client.and_then(|client| client.readable_to_read.percentile(0.5));
         Self {
             clients: interval.clients,
             cpu: client.map(|client| client.cpu),
             late_us: late.map(|late| late.value_at_quantile(0.99) as f64 / 1e3),
+            held: client.and_then(|client| client.held.as_ref()).map_or(0, Latency::count),
+            unread_us: unread_ns.map(|ns| ns as f64 / 1e3),
             ..Self::default()
         }
     }

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::part::merge_some;
+use super::part::{is_nothing, merge_some};
 use crate::stats::{Latency, coarse};
 
 /// The CPU cost of the load generator, and how long replies waited until redyno read them.
@@ -88,6 +88,12 @@ pub struct AgentState {
     /// How late the agent sent batches of requests, 99th percentile in microseconds. Of fewer than 100 batches, this is
     /// the largest delay. `null` if no batch was late.
     pub late_us: Option<f64>,
+    /// The requests that were late because the agent waited for a core, as in [`Client::held`].
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub held: u64,
+    /// How long half of the replies waited until the agent read them, in microseconds; `null` with too few replies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread_us: Option<f64>,
     /// The wall clock of the agent's machine minus the clock of the bus, in microseconds. It changes no time of a record.
     #[serde(default)]
     pub offset_us: f64,

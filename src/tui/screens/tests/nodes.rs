@@ -181,7 +181,7 @@ fn agents_of_a_fleet_have_a_table_below_their_target() {
     for n in 21..26 {
         let state = |cpu| {
             let (late_us, offset_us, error_us) = (Some(310.0), -3_001_240.0, 57.0);
-            AgentState { clients: 25, cpu: Some(cpu), late_us, offset_us, error_us }
+            AgentState { clients: 25, cpu: Some(cpu), late_us, offset_us, error_us, ..AgentState::default() }
         };
         let agent_states = [(0, state(0.12)), (1, AgentState { late_us: None, ..state(0.97) })].into();
         let agents: BTreeMap<_, _> = [(0, part(290, 900)), (1, part(5_300, 300))].into();
