@@ -194,7 +194,7 @@ impl OneshotPlan {
 
 /// ONE-SHOT: the modes of redis-cli, such as `redis-cli --latency`, with the same output.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "As redis-cli does, without the screen")]
+#[command(next_help_heading = "Probes in the format of redis-cli, without the screen")]
 pub struct OneshotArgs {
     /// Send PINGs and print their round-trip times
     #[arg(long, group = "mode")]

@@ -155,7 +155,7 @@ fn agents_table(model: &Model, width: u16, most: usize) -> Vec<String> {
         rows.iter_mut().for_each(|row| drop(row.pop()));
     };
     let lines = std::iter::once(title).chain(table.lines().map(|line| format!("   {line}")));
-    lines.chain(more.map(|more| format!("   lost and slowest first; {more} more"))).collect()
+    lines.chain(more.map(|more| format!("   lost nodes first, then the slowest; {more} more"))).collect()
 }
 
 /// Returns the cells of an agent's row.

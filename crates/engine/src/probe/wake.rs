@@ -85,7 +85,7 @@ fn watch(stop: &StopFlag, tick: Duration, clock: &Clock, reports: &Sender<ProbeM
     let _ = reports.send(ProbeMessage::Wake(ticker.close(now_ns, drain(&mut late))));
 }
 
-/// Sleeps for `length` from `now_ns` on, counts the delay of the end, and returns the time after the sleep.
+/// Sleeps until `length` after `now_ns`, records how late the thread woke up, and returns the current time.
 fn sleep(length: Duration, now_ns: u64, clock: &Clock, late: &mut Recorder) -> u64 {
     std::thread::sleep(length);
     let woke_ns = clock.now_ns();

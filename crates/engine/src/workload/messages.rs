@@ -2,7 +2,7 @@
 //! delivery time and finds lost messages from the stamp.
 //!
 //! ```text
-//!  mark and number of the message on its channel . time of sending in ns . number of the channel ;
+//!  (mark of the load in the upper bits, number of the message).(time of sending in ns).(number of the channel);
 //!  "8162774324609065.8812345678.3;…"
 //! ```
 //! The time in a stamp is taken just before the client writes the message. So if the client sends late, the

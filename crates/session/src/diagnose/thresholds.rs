@@ -116,7 +116,7 @@ static REFUSED: [Threshold; 4] = [
         gauge: Gauge::ListenDisabled,
         from: f64::MIN_POSITIVE,
         severity: Severity::Problem,
-        cause: "the server accepts no connections: its limit is reached",
+        cause: "the server accepts no more connections: its limit -c is reached",
         beside: Gauge::Clients,
         next: "raise memcached's -c; stats conns shows who is connected",
     },

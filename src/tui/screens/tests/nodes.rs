@@ -315,7 +315,7 @@ fn lost_and_slow_agents_are_listed_first_if_not_all_agents_fit() {
     let table: Vec<_> = text.lines().skip_while(|line| !line.contains("40 agents, 1 lost")).collect();
     let number = |line: &str| line.split_whitespace().next().map(str::to_owned);
     assert_eq!([table[2], table[3]].map(number), ["31", "17"].map(|n| Some(n.to_owned())), "{text}");
-    let listed = table.iter().skip(2).take_while(|line| !line.contains("lost and slowest first")).count();
-    assert!(text.contains(&format!("lost and slowest first; {} more", 40 - listed)), "{text}");
+    let listed = table.iter().skip(2).take_while(|line| !line.contains("then the slowest")).count();
+    assert!(text.contains(&format!("lost nodes first, then the slowest; {} more", 40 - listed)), "{text}");
     assert_eq!(table[1].split_whitespace().next(), Some("agent"));
 }

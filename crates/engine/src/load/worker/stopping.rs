@@ -94,9 +94,9 @@ impl Worker {
 
     /// Stops the worker if the time of the load is over, or if all requests are sent.
     ///
-    /// At the end of the load's time, requests that were due earlier are still sent if a client is free. With
-    /// a quota, the time under load of an open loop ends when all requests are sent. In a closed loop, each
-    /// client waits for replies before it sends, so the time under load ends with the last reply.
+    /// At the end of the load's time, requests that were due earlier are still sent if a client is free. If an
+    /// open loop has a number of requests, its load ends when all of them have been sent. In a closed loop, each
+    /// client waits for replies before it sends, so the load ends with the last reply.
     pub(super) fn stop_if_done(&mut self, now_ns: u64) {
         if matches!(self.stage, WorkerStage::Over { .. }) {
             return;
