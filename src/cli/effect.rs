@@ -303,7 +303,14 @@ mod tests {
         let headings: BTreeSet<_> = command.get_arguments().filter_map(Arg::get_help_heading).collect();
         assert_eq!(
             headings.into_iter().collect::<Vec<_>>(),
-            ["Fleet", "Load", "Probes in the format of redis-cli, without the screen", "Session", "TLS", "Target"]
+            [
+                "Fleet",
+                "Load",
+                "Probes in the format of redis-cli, without the screen",
+                "Session",
+                "TLS",
+                "Target"
+            ]
         );
         // The check also covers options under the heading of another group.
         for named in
