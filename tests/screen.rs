@@ -140,6 +140,9 @@ fn the_help_opens_scrolls_and_closes() {
     terminal.wait_for_text("find: ");
     // Its end is reached on narrow terminals, too, and further keys do not have to be taken back.
     terminal.resize(50, 24);
+    terminal.wait_for("lines of 50 columns", |screen| {
+        screen.lines().any(|line| line.ends_with('┐') && line.chars().count() == 50).then_some(())
+    });
     terminal.press(&"\x1b[6~".repeat(100));
     terminal.wait_for_text("Esc closes");
     terminal.press("\x1b[A");
