@@ -24,6 +24,7 @@ use crate::{
         row,
         widgets::{
             figures::{NONE, figure, ping_figure},
+            header::shortened,
             probes::{LaneCell, draw_column, steps},
             status,
             table::{ScreenTable, TableColumn, around, fitting},
@@ -120,9 +121,13 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
 }
 
 /// The columns of the agents' table, the most important first. If there is too little room, the last columns are left
-/// out.
+/// out, down to [`NEEDED_COLUMNS`]. Then the host names are shortened.
 const AGENT_COLUMNS: [&str; 12] =
     ["agent", "on", "ops/s", "p50", "p99", "clients", "cpu", "send lag", "offset", "±", "share", "max"];
+/// The number of columns that are more important than a whole host name.
+const NEEDED_COLUMNS: usize = 9;
+/// The minimum width of a host name. With this width, the needed columns fit into 80 columns.
+const LEAST_HOST: usize = 6;
 
 /// Returns at most `most` lines about the agents of a fleet: a title, headings, and a line for each agent. If there are
 /// more agents than lines, the lost and the slowest agents are first, and the last line has the number of the others.
@@ -148,14 +153,27 @@ fn agents_table(model: &Model, width: u16, most: usize) -> Vec<String> {
     rows.extend(listed.into_iter().map(|(number, agent)| agent_cells(*number, agent)));
     let table = loop {
         let aligned = units::aligned(&rows, |column| column != 1);
-        let is_too_wide = aligned.lines().any(|line| line.chars().count() + 3 > usize::from(width));
-        if !is_too_wide || rows[0].len() <= 3 {
-            break aligned;
+        let widest = aligned.lines().map(|line| line.chars().count() + 3).max().unwrap_or(0);
+        let host = rows.iter().map(|row| row[1].chars().count()).max().unwrap_or(0);
+        match widest.saturating_sub(width.into()) {
+            0 => break aligned,
+            excess if rows[0].len() <= NEEDED_COLUMNS && host > LEAST_HOST => {
+                let host = host.saturating_sub(excess).max(LEAST_HOST);
+                rows.iter_mut().for_each(|row| row[1] = short_host(&row[1], host));
+            }
+            _ if rows[0].len() <= 3 => break aligned,
+            _ => rows.iter_mut().for_each(|row| drop(row.pop())),
         }
-        rows.iter_mut().for_each(|row| drop(row.pop()));
     };
     let lines = std::iter::once(title).chain(table.lines().map(|line| format!("   {line}")));
     lines.chain(more.map(|more| format!("   lost nodes first, then the slowest; {more} more"))).collect()
+}
+
+/// Returns the name of a machine in at most `width` columns. A name that is too long loses its domain first.
+fn short_host(host: &str, width: usize) -> String {
+    let (name, _) = host.split_once('.').unwrap_or((host, ""));
+    let is_address = name.bytes().all(|byte| byte.is_ascii_digit());
+    shortened(if host.chars().count() <= width || is_address { host } else { name }, width)
 }
 
 /// Returns the cells of an agent's row.

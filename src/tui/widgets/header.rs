@@ -42,7 +42,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
 }
 
 /// Returns `text`, with `…` in the middle if `text` is longer than `width`: `/run/very…/redis.sock`.
-fn shortened(text: &str, width: usize) -> String {
+pub fn shortened(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
         return text.to_owned();

@@ -173,9 +173,9 @@ fn agents_of_a_fleet_have_a_table_below_their_target() {
     let joined = |agent, host: &str| EventKind::AgentJoined { agent, host: host.to_owned(), error_us: 57.0 };
     let what = [
         joined(0, "load-a"),
-        joined(1, "load-b.example"),
-        joined(2, "load-c"),
-        EventKind::AgentLost { agent: 2, host: "load-c".to_owned() },
+        joined(1, "load-b.region-1.example"),
+        joined(2, "redyno-agents-2-xk2lp"),
+        EventKind::AgentLost { agent: 2, host: "redyno-agents-2-xk2lp".to_owned() },
     ];
     deliver(&mut model, what.map(|what| Record::Event(Event::new(20.5, what))).to_vec());
     for n in 21..26 {
