@@ -22,8 +22,8 @@ use crate::protocol::{Dialect, RespValue};
 
 /// The timeout of the connection to a Sentinel, and of each reply of the Sentinel: 1 s.
 const LIMIT: Duration = Duration::from_secs(1);
-/// How long redyno waits for the answers of other Sentinels after the first answer: 20 ms. After a failover, some
-/// Sentinels still name the old primary.
+/// How long redyno waits for the answers of other Sentinels after the first answer: 20 ms, or twice the time that the
+/// first answer took if this is longer. After a failover, some Sentinels still name the old primary.
 const GRACE: Duration = Duration::from_millis(20);
 /// The longest accepted reply: 64 KiB. The properties of a primary have about 1 kB.
 const LONGEST: usize = 64 * 1024;
@@ -148,11 +148,12 @@ impl Service {
         drop(answers);
         let (mut newest, mut why): (Option<SentinelAnswer>, _) =
             (None, "there is no Sentinel to ask".to_owned());
-        let mut deadline = Instant::now() + limit;
+        let begun = Instant::now();
+        let mut deadline = begun + limit;
         while let Ok(answer) = answered.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             match answer {
                 Ok(named) => {
-                    deadline = deadline.min(Instant::now() + GRACE);
+                    deadline = deadline.min(Instant::now() + GRACE.max(2 * begun.elapsed()));
                     if newest.as_ref().is_none_or(|newest| named.epoch > newest.epoch) {
                         newest = Some(named);
                     }

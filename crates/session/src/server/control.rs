@@ -146,8 +146,9 @@ impl Control {
         self.order(async |_| Ok(()), |order| order.with_step(OrderStep::AfterPoll))
     }
 
-    /// Looks up the target's name again. If the name leads to another server now, further orders go to this server:
-    /// after a planned failover, a connection to the former primary stays open for some seconds.
+    /// Looks up the target's name again, and answers when it is known. If the name leads to another server now, further
+    /// orders go to this server: after a planned failover, a connection to the former primary stays open for some
+    /// seconds.
     pub fn follow_name(&self) -> Answer<()> {
         self.order(async |_| Ok(()), |order| order.with_step(OrderStep::FollowName))
     }

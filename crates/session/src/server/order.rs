@@ -48,7 +48,8 @@ pub(super) enum OrderStep {
     AtOnce,
     /// A poll precedes the order.
     AfterPoll,
-    /// The order is to look up the target's name, and to connect to another server if the name leads there now.
+    /// The target's name is looked up before the order. If the name leads to another server now, redyno connects to this
+    /// server after the order.
     FollowName,
 }
 

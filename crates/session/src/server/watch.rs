@@ -34,7 +34,7 @@ const GREETING_LIMIT: Duration = Duration::from_secs(2);
 /// The time limit for the lookup of the target's name while the connection is open.
 const LOOK_UP_LIMIT: Duration = Duration::from_secs(1);
 /// How long the lookup waits until Sentinels name the new primary of a failover, which is promoted before.
-const FAILOVER_LIMIT: Duration = Duration::from_secs(2);
+const FAILOVER_LIMIT: Duration = Duration::from_secs(5);
 
 /// The last reported state of the connection, so that each change is reported once.
 #[derive(Debug, PartialEq)]
@@ -188,11 +188,16 @@ impl ControlState {
                     self.ledger = order.ledger.clone().or(self.ledger.take());
                     match order.step {
                         OrderStep::AfterPoll => Some(order),
-                        step => {
-                            self.under_way.spawn(order.carry_out(Ok(self.means(link.wire()))));
-                            if step == OrderStep::FollowName && self.has_moved().await {
+                        OrderStep::FollowName => {
+                            let has_moved = self.has_moved().await;
+                            order.carry_out(Ok(self.means(link.wire()))).await;
+                            if has_moved {
                                 return ConnectionEnd::Moved;
                             }
+                            continue;
+                        }
+                        OrderStep::AtOnce => {
+                            self.under_way.spawn(order.carry_out(Ok(self.means(link.wire()))));
                             continue;
                         }
                     }
@@ -240,11 +245,14 @@ impl ControlState {
                 let found = target.resolve().and_then(|mut resolution| resolution.wait(LOOK_UP_LIMIT));
                 matches!(found, Ok(Some(found)) if !found.contains(&Endpoint::Tcp(server)))
             };
-            let mut is_elsewhere = has_moved();
-            while !is_elsewhere && std::time::Instant::now() < until && target.is_failing_over(LOOK_UP_LIMIT)
-            {
-                is_elsewhere = has_moved();
-            }
+            let is_elsewhere = loop {
+                // This is asked first: a failover that has ended by now is one that the name follows.
+                let is_led = target.is_failing_over(LOOK_UP_LIMIT);
+                let is_elsewhere = has_moved();
+                if is_elsewhere || !is_led || std::time::Instant::now() >= until {
+                    break is_elsewhere;
+                }
+            };
             // The session may have ended meanwhile.
             let _ = done.send(is_elsewhere);
         };

@@ -26,6 +26,9 @@ use crate::{
 /// The longest wait for a server's last status. The wait is short, so that a hanging server does not delay the end.
 const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
 
+/// The longest wait until the target's name was looked up again, which takes some seconds during a failover.
+const FOLLOW_LIMIT: Duration = Duration::from_secs(8);
+
 /// The result of ending a session.
 #[derive(Default)]
 pub(super) struct CleanupResult {
@@ -94,8 +97,9 @@ pub(super) fn undo_writes(
 ) -> CleanupResult {
     let mut undone = CleanupResult::default();
     let mut is_stopped = false;
-    // The orders below wait for the result.
-    nodes.iter().for_each(|node| drop(node.control.follow_name()));
+    let follow = |node: &SessionNode| node.target.address.is_name().then(|| node.control.follow_name());
+    let followed: Vec<_> = nodes.iter().filter_map(follow).collect();
+    followed.iter().for_each(|followed| drop(followed.wait(FOLLOW_LIMIT)));
     for node in nodes {
         if !undo_setup(node, peers) {
             undone.left.push(node.number);
