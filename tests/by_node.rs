@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::support::{
-    Recipe, Server,
-    nodes::Nodes,
+    Server,
+    nodes::{Nodes, recipes},
     program::{Running, redyno},
     session::{Driven, Past, cluster_plan, intervals},
 };
@@ -50,7 +50,7 @@ fn found(records: &[Arc<Record>], rule: &str) -> Vec<Finding> {
 
 #[test]
 fn all_nodes_together_are_the_whole_and_each_is_what_it_carried_out_through_a_reshard() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let nodes = Nodes::start(recipe, false);
         let plan = LoadPlan { requests: Some(RequestLimit::Shared(60_000)), ..plan_of(&nodes) };
         let mut session = Driven::start(&plan, knobs(Workload::ratio(1, 1)));
@@ -118,7 +118,8 @@ fn a_node_that_takes_5_ms_is_named_with_its_times_and_those_of_the_others() {
 fn the_printed_lines_and_the_summary_name_the_slow_node_by_its_address() {
     let nodes = Nodes::start(|| Server::redis().with_args(&["--enable-debug-command", "yes"]), false);
     let port = nodes.0[0].port_text();
-    let running = Running::start(redyno(&["-p", &port, "--headless", "--load", "--yes", "-c", "6"]));
+    let running =
+        Running::start(redyno(&["-p", &port, "--headless", "--load", "--rate", "1000", "--yes", "-c", "6"]));
     running.wait_for_lines(2, " | ");
     let sleeps = Sleeps::on(&nodes.0[2]);
     let finding = format!("slow node: node 127.0.0.1:{} is slower than the other nodes", nodes.0[2].port());
@@ -171,7 +172,8 @@ fn a_slot_with_60_percent_of_the_requests_is_named_and_even_use_is_not() {
 fn a_slot_with_all_requests_is_named_although_only_its_node_has_results() {
     let nodes = Nodes::start(Server::redis, false);
     let port = nodes.0[0].port_text();
-    let running = Running::start(redyno(&["-p", &port, "--headless", "--load", "--yes", "-r", "1"]));
+    let running =
+        Running::start(redyno(&["-p", &port, "--headless", "--load", "--rate", "1000", "--yes", "-r", "1"]));
     running.wait_for_lines(1, " gets 100 % of the requests; an even share is 33 %");
     running.signal(Signal::INT);
     running.end().expect_code(130);

@@ -7,8 +7,8 @@ use redyno::session::Record;
 use rustix::process::Signal;
 
 use crate::support::{
-    Recipe, Server, cli_at,
-    nodes::Nodes,
+    Server, cli_at,
+    nodes::{Nodes, recipes},
     program::{Running, redyno, run},
     wait_for,
 };
@@ -66,7 +66,7 @@ fn list_slot(node: &Server) -> u16 {
 
 #[test]
 fn a_killed_run_is_cleaned_up_through_any_node_although_keys_and_markers_have_moved() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let nodes = Nodes::start(recipe, false);
         write_users_keys(&nodes);
         let before = keys(&nodes);

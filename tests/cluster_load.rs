@@ -7,8 +7,8 @@ use redyno::session::Record;
 use rustix::process::Signal;
 
 use crate::support::{
-    Recipe, Server, cli_at,
-    nodes::Nodes,
+    Server, cli_at,
+    nodes::{Nodes, recipes},
     program::{Outcome, Running, redyno, run},
     wait_for,
 };
@@ -58,7 +58,7 @@ fn assert_empty(nodes: &Nodes, outcome: &Outcome) {
 
 #[test]
 fn the_counts_of_a_run_are_those_of_the_nodes_and_no_key_is_left() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let nodes = Nodes::start(recipe, false);
         for node in [&nodes.0[1], &nodes.0[2]] {
             nodes.0.iter().for_each(|node| drop(node.cli(&["CONFIG", "RESETSTAT"])));
@@ -93,7 +93,7 @@ fn a_batch_of_a_closed_loop_goes_to_one_node() {
 
 #[test]
 fn the_counts_agree_through_a_live_reshard_and_keys_are_removed_wherever_they_moved() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let nodes = Nodes::start(recipe, false);
         let running = start(&nodes.0[0], &["--rate", "3000"]);
         running.wait_for_lines(4, r#""kind":"interval""#);

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use crate::support::{
     Recipe, Server, cli_at, free_port,
-    nodes::Nodes,
+    nodes::{Nodes, recipes},
     program::{Outcome, Running, records, redyno, run},
     wait_for,
 };
@@ -117,7 +117,7 @@ fn assert_agreement(nodes: &Nodes, sums: &Sums) {
 
 #[test]
 fn reads_go_where_they_are_to_go_and_the_counts_are_those_of_the_nodes() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let nodes = cluster(recipe);
         for (from, at_primaries, at_replicas) in
             [("primary", true, false), ("replica", false, true), ("any", true, true)]
@@ -166,7 +166,7 @@ fn the_nearest_is_the_node_that_answers_pings_first() {
 
 #[test]
 fn the_counts_agree_through_a_handover_to_a_replica() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let nodes = cluster(recipe);
         reset(&nodes);
         let running = start(&nodes, &["--read-from", "any", "--rate", "3000"]);

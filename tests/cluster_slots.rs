@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use redyno::session::Record;
 
 use crate::support::{
-    Recipe, Server,
-    nodes::Nodes,
+    Server,
+    nodes::{Nodes, recipes},
     program::{Outcome, run},
 };
 
@@ -34,7 +34,7 @@ const OF_ONE_SLOT: &str = "MSET {key} 1 {key.same_slot} 2 {key.same_slot} 3 ; MG
 
 #[test]
 fn a_cluster_carries_out_operations_whose_keys_are_of_one_slot() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let nodes = Nodes::start(recipe, false);
         let [ops, errors] = sums(&send(&nodes.0[0], "6000", OF_ONE_SLOT));
         assert_eq!(errors, BTreeMap::new());

@@ -10,9 +10,9 @@ use redyno::{events::EventKind, session::Record};
 use rustix::process::Signal;
 
 use crate::support::{
-    Recipe, Server, cli_at,
+    Server, cli_at,
     named_pair::NamedPair,
-    nodes::Nodes,
+    nodes::{Nodes, recipes},
     program::{Outcome, Running, redyno, run},
     sentinels::Sentinels,
     wait_for,
@@ -77,7 +77,7 @@ fn one_between(outcome: &Outcome, servers: [SocketAddr; 2]) -> Seen {
 
 #[test]
 fn a_node_that_joins_a_watched_cluster_is_measured_and_one_that_leaves_is_reported() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let mut nodes = Nodes::start(recipe, false);
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("watched.jsonl");
@@ -136,7 +136,7 @@ fn a_replica_that_joins_a_watched_primary_is_measured() {
 
 #[test]
 fn a_handover_of_a_cluster_is_one_failover_and_no_request_is_lost() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let nodes = Nodes::start(recipe, true);
         let running = watch(&["-p", &nodes.0[0].port_text()]);
         running.wait_for_lines(1, OF_THE_LAST_NODE);
@@ -150,7 +150,7 @@ fn a_handover_of_a_cluster_is_one_failover_and_no_request_is_lost() {
 
 #[test]
 fn a_primary_of_a_cluster_that_is_killed_is_one_failover_with_its_length_epoch_and_cause() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let mut nodes = Nodes::start(recipe, true);
         let running = watch(&["-p", &nodes.0[0].port_text()]);
         running.wait_for_lines(1, OF_THE_LAST_NODE);

@@ -4,8 +4,8 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::support::{
-    Recipe, Server,
-    nodes::Nodes,
+    Server,
+    nodes::{Nodes, recipes},
     session::{Driven, Past, cluster_plan, intervals},
     wait_for,
 };
@@ -27,8 +27,8 @@ fn knobs() -> Knobs {
     Knobs { load: true, clients: 12, pipeline: 4, workload, keyspace: 20_000, ..Knobs::default() }
 }
 
-fn both() -> [Nodes; 2] {
-    [Server::redis as fn() -> Recipe, Server::valkey].map(|recipe| Nodes::start(recipe, false))
+fn clusters() -> impl Iterator<Item = Nodes> {
+    recipes().into_iter().map(|recipe| Nodes::start(recipe, false))
 }
 
 /// All redirects by kind.
@@ -59,7 +59,7 @@ fn wait_for_ops(session: &mut Driven, more: u64) {
 
 #[test]
 fn on_a_still_cluster_each_request_is_carried_out_once_and_none_is_redirected() {
-    for nodes in both() {
+    for nodes in clusters() {
         let plan = LoadPlan { requests: Some(RequestLimit::Shared(30_000)), threads: 2, ..plan_of(&nodes) };
         let mut session = Driven::start(&plan, knobs());
         session.wait_for_the_end();
@@ -144,7 +144,7 @@ fn operations_of_several_requests_are_carried_out_whole_by_the_node_of_their_fir
 
 #[test]
 fn through_a_live_reshard_each_request_is_carried_out_once() {
-    for nodes in both() {
+    for nodes in clusters() {
         let mut session = Driven::start(&plan_of(&nodes), knobs());
         wait_for_ops(&mut session, ENOUGH);
         for slot in 0..60 {
@@ -205,7 +205,7 @@ fn an_atomic_migration_of_valkey_costs_no_request() {
 
 #[test]
 fn a_failover_by_hand_costs_time_but_no_request() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         let nodes = Nodes::start(recipe, true);
         // A replica counts the writes of its primary as well.
         let reads = Knobs { workload: Workload::ratio(0, 1), rate: Some(4000), ..knobs() };

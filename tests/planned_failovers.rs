@@ -4,6 +4,7 @@ use rustix::process::Signal;
 
 use crate::support::{
     Recipe, Server, cli_at,
+    nodes::recipes,
     program::{Running, redyno},
     sentinels::Sentinels,
     wait_for,
@@ -26,7 +27,7 @@ fn removes_all_keys(recipe: fn() -> Recipe, is_reached: impl Fn(&Server, &Sentin
 
 #[test]
 fn the_keys_of_a_load_are_removed_from_the_primary_that_the_sentinels_name_at_the_end() {
-    for recipe in [Server::redis, Server::valkey] {
+    for recipe in recipes() {
         removes_all_keys(recipe, |new, sentinels| {
             let names = |port: &u16| {
                 let named = cli_at(*port, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main"]);

@@ -19,8 +19,8 @@ use rustix::process::Signal;
 use crate::{
     cluster_reads::copies,
     support::{
-        Recipe, Server,
-        nodes::Nodes,
+        Server,
+        nodes::{Nodes, recipes},
         program::{Outcome, Running, redyno, run},
         terminal::{loaded, quit},
         wait_for,
@@ -77,7 +77,7 @@ fn wait_for_link(replica: &Server) {
 
 #[test]
 fn each_replica_of_a_cluster_has_a_lag_and_no_marker_is_left() {
-    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+    for recipe in recipes() {
         // The first primary has two replicas.
         let mut nodes = Nodes::start(recipe, true);
         nodes.join(recipe());

@@ -1,6 +1,9 @@
 //! A real cluster of three primaries, with a replica each where that is asked for.
 
-use std::time::{Duration, Instant};
+use std::{
+    env, thread,
+    time::{Duration, Instant},
+};
 
 use super::{Recipe, Server, wait_for};
 
@@ -17,6 +20,17 @@ const CLUSTER: [&str; 8] = [
     "--save",
     "",
 ];
+
+/// The servers whose clusters a test starts: Redis and Valkey in tests/long, which sets this variable, and otherwise one of
+/// both, by the name of the test. A cluster needs many seconds and processes.
+pub fn recipes() -> Vec<fn() -> Recipe> {
+    let both = [Server::redis as fn() -> Recipe, Server::valkey];
+    if env::var_os("REDYNO_TEST_BOTH_SERVERS").is_some() {
+        return both.to_vec();
+    }
+    let test: usize = thread::current().name().unwrap_or_default().bytes().map(usize::from).sum();
+    vec![both[test % 2]]
+}
 
 /// The nodes of a cluster: the primaries first, and their replicas after them in the same order.
 pub struct Nodes(pub Vec<Server>);
