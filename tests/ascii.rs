@@ -20,7 +20,7 @@ fn lines_and_summaries_are_ascii_where_that_is_asked_for_or_the_locale_has_no_mo
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.jsonl");
     let (port, file) = (server.port_text(), file.to_str().unwrap());
-    let load = ["-p", &port, "--headless", "--yes", "-c", "2", "-n", "20000", "--rate", "10000"];
+    let load = ["-p", &port, "--headless", "--yes", "-c", "2", "-n", "3000", "--rate", "2000"];
     let recorded = [&load[..], &["--record", file]].concat();
     let of_all = written(&recorded, "C.UTF-8");
     assert!(of_all.contains('\u{b5}') && of_all.contains('\u{d7}'), "{of_all}");

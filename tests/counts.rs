@@ -351,7 +351,7 @@ fn turning_the_rate_in_an_outage_loses_no_request() {
 fn a_warm_up_has_its_own_sum_and_the_length_is_what_comes_after_it() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let load = ["--rate", "2000", "-c", "500", "--warmup", "0.4", "--duration", "0.8"];
+    let load = ["--rate", "2000", "-c", "500", "--warmup", "1", "--duration", "0.8"];
     let args = [&["-p", &port, "--headless", "--json"], &load[..]].concat();
     let records: Vec<_> = run(&args).expect_code(0).records().into_iter().map(Arc::new).collect();
     let Some(Record::End(end)) = records.last().map(|record| (**record).clone()) else {

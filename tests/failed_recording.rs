@@ -26,7 +26,7 @@ fn a_session_goes_on_to_its_end_without_the_recording_and_has_failed() {
     let port = server.port_text();
     for name in ["session.jsonl", "session.jsonl.zst"] {
         let file = directory.path().join(name);
-        let usual = ["-p", &port, "--headless", "--json", "--load", "--duration", "3"];
+        let usual = ["-p", &port, "--headless", "--json", "--load", "--rate", "1000", "--duration", "3"];
         let args = [&usual[..], &["--record", file.to_str().unwrap()]].concat();
         let outcome = Running::start(on_a_small_disk(&args)).end().expect_code(1);
         let failed = format!("{name} failed: File too large");

@@ -289,7 +289,7 @@ fn with_ann() -> Server {
 
 fn as_ann(server: &Server, more: &[&str]) -> Running {
     let port = server.port_text();
-    let args = ["-p", &port, "--user", "ann", "-a", "pw", "--headless", "--json", "--load"];
+    let args = ["-p", &port, "--user", "ann", "-a", "pw", "--headless", "--json", "--load", "--rate", "1000"];
     let running = Running::start(redyno(&[&args, more].concat()));
     running.wait_for("good replies", |out| out.contains(r#""kind":"interval""#).then_some(()));
     running
@@ -330,7 +330,7 @@ fn a_refusal_for_good_ends_the_run_with_its_reason() {
 
     let server = Server::redis().start();
     let port = server.port_text();
-    let running = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load"]));
+    let running = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load", "--rate", "1000"]));
     running.wait_for("good replies", |out| out.contains(r#""kind":"interval""#).then_some(()));
     server.cli(&["CONFIG", "SET", "requirepass", "secret"]);
     server.cli(&["-a", "secret", "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);

@@ -273,7 +273,7 @@ fn a_lost_agent_is_shown_and_its_share_is_missing() {
 fn agents_of_a_session_that_was_killed_end_their_load() {
     let fleet = Fleet::start();
     let agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
-    let session = fleet.session(2, &["--load", "--duration", "600"]);
+    let session = fleet.session(2, &["--load", "--rate", "1000", "--duration", "600"]);
     session.wait_for_lines(3, r#""1":{"ops""#);
     session.signal(Signal::KILL);
     for agent in agents {

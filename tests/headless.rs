@@ -132,14 +132,16 @@ fn a_signal_ends_a_session_with_all_that_was_measured() {
     let server = Server::redis().start();
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let port = server.port_text();
-        let running = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load"]));
+        let running =
+            Running::start(redyno(&["-p", &port, "--headless", "--json", "--load", "--rate", "1000"]));
         running.wait_for_lines(1, r#""kind":"interval""#);
         running.signal(signal);
         let outcome = running.end().expect_code(130);
         assert!(end(&outcome.records()).summary.ops > 0);
         assert!(!outcome.err.contains("panicked"), "{}", outcome.err);
     }
-    let running = Running::start(redyno(&["-p", &server.port_text(), "--headless", "--load"]));
+    let running =
+        Running::start(redyno(&["-p", &server.port_text(), "--headless", "--load", "--rate", "1000"]));
     running.wait_for_lines(1, "segment 1: ");
     running.signal(Signal::INT);
     let outcome = running.end().expect_code(130);
@@ -151,7 +153,7 @@ fn a_reader_that_has_had_enough_ends_the_session_quietly() {
     let server = Server::redis().start();
     for form in [&["--json"][..], &[]] {
         let port = server.port_text();
-        let args = [&["-p", &port, "--headless", "--load"], form].concat();
+        let args = [&["-p", &port, "--headless", "--load", "--rate", "1000"], form].concat();
         let mut child =
             redyno(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut first = String::new();
@@ -204,7 +206,16 @@ fn a_killed_session_leaves_a_recording_that_can_be_read() {
     let server = Server::redis().start();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
-    let args = ["-p", &server.port_text(), "--headless", "--load", "--record", path.to_str().unwrap()];
+    let args = [
+        "-p",
+        &server.port_text(),
+        "--headless",
+        "--load",
+        "--rate",
+        "1000",
+        "--record",
+        path.to_str().unwrap(),
+    ];
     let running = Running::start(redyno(&args));
     wait_for("two intervals in the file", || {
         (whole_lines(&path).matches(r#""kind":"interval""#).count() >= 2).then_some(())

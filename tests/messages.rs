@@ -194,7 +194,7 @@ fn what_a_killed_subscriber_misses_is_counted_as_its_loss() {
 fn receivers_that_cannot_connect_are_found_and_shown_beside_those_that_were_ordered() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let args = ["-p", &port, "--headless", "--load", "--yes", "--workload", "pubsub"];
+    let args = ["-p", &port, "--headless", "--load", "--rate", "1000", "--yes", "--workload", "pubsub"];
     let running = Running::start(redyno(&args));
     let all = wait_for("10 receivers", || Some(ids(&server)).filter(|all| all.len() == 10));
     // No client can connect any more, nor can one that is to look at the server.
@@ -372,8 +372,17 @@ fn the_one_subscriber_that_is_slow_is_named_with_its_times() {
 #[test]
 fn a_sweep_of_receivers_shows_the_delivery_and_a_limit_can_be_about_it() {
     let (_demo, port) = built_in(&["-p", "0"]);
-    let args =
-        ["-p", &port, "--headless", "--workload", "pubsub", "--sweep", "receivers 1,50 delivery p99<9s"];
+    let args = [
+        "-p",
+        &port,
+        "--headless",
+        "--workload",
+        "pubsub",
+        "--rate",
+        "500",
+        "--sweep",
+        "receivers 1,50 delivery p99<9s",
+    ];
     let out = run(&args).expect_code(0).out;
     let rows: Vec<Vec<_>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
     let heading = rows.iter().position(|row| row.starts_with(&["receivers", "ops/s", "dlv", "p99", "p50"]));

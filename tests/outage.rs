@@ -209,7 +209,7 @@ fn every_request_that_was_sent_is_an_operation_or_an_error_of_its_kind() {
 fn the_program_goes_on_through_a_restart_and_says_when_it_was() {
     let mut server = Server::redis().start();
     let port = server.port_text();
-    let running = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load"]));
+    let running = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load", "--rate", "1000"]));
     running.wait_for_lines(1, r#""kind":"interval""#);
     server.kill();
     running.wait_for_lines(1, r#""name":"load lost""#);

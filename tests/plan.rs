@@ -221,7 +221,7 @@ fn the_memory_of_a_prefill_is_what_it_takes() {
     ] {
         let path = directory.path().join("mine.toml");
         let file = format!(
-            "[keys.key]\nprefix = \"k:\"\ncount = 2000\n[keys.index]\ncount = 1\n[[operation]]\nname = \"ping\"\nsteps = [\"PING\"]\n[prefill]\nsteps = [\"{step}\"]\n"
+            "[keys.key]\nprefix = \"k:\"\ncount = 600\n[keys.index]\ncount = 1\n[[operation]]\nname = \"ping\"\nsteps = [\"PING\"]\n[prefill]\nsteps = [\"{step}\"]\n"
         );
         fs::write(&path, file).unwrap();
         let path = path.to_str().unwrap();

@@ -274,7 +274,7 @@ fn a_session_that_loses_its_server_says_that_keys_may_be_left() {
 fn of_two_sessions_each_removes_its_own_keys() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let first = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load"]));
+    let first = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load", "--rate", "1000"]));
     first.wait_for_lines(1, r#""kind":"interval""#);
     let second = run(&["-p", &port, "--headless", "--load", "--yes", "--duration", "0.5"]).expect_code(0);
     assert!(second.err.contains("removed "), "{}", second.err);

@@ -187,7 +187,7 @@ fn a_target_that_is_not_there_is_told_with_its_cause_and_comes_alive_when_it_sta
     let mut server = Server::redis().start();
     server.kill();
     let port = server.port_text();
-    let terminal = Terminal::start(&redyno(&["-p", &port, "--load"]), 160, 36);
+    let terminal = Terminal::start(&redyno(&["-p", &port, "--load", "--rate", "1000"]), 160, 36);
     terminal.wait_for_text("UNREACHABLE");
     terminal.wait_for_text("UNREACHABLE since ");
     terminal.wait_for_text(&format!("trying again: nothing listens on 127.0.0.1:{port}"));
@@ -212,7 +212,7 @@ fn before_a_first_write_beside_other_keys_the_screen_asks() {
     server.cli(&["SET", "theirs", "1"]);
     server.cli(&["CONFIG", "RESETSTAT"]);
     let port = server.port_text();
-    let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load"]), 100, 30);
+    let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load", "--rate", "1000"]), 100, 30);
     terminal.wait_for_text("holds 1 key; the load writes keys under redyno:");
     terminal.press("n");
     terminal.wait_for_text("nothing was written; the load stays off");

@@ -14,7 +14,7 @@ use crate::support::{
 /// The screen over `server` in a folder of its own, with the load on.
 fn loaded(server: &Server, folder: &Path, more: &[&str]) -> Terminal {
     let port = server.port_text();
-    let mut command = redyno(&[&["-p", &port, "--load"], more].concat());
+    let mut command = redyno(&[&["-p", &port, "--load", "--rate", "1000"], more].concat());
     command.current_dir(folder).env("XDG_STATE_HOME", folder);
     let terminal = Terminal::start(&command, 120, 36);
     terminal.wait_for_text("● LOAD");
@@ -167,8 +167,20 @@ fn a_recording_is_drawn_without_a_terminal() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (recording, svg, text) = (path("session.jsonl"), path("screen.svg"), path("screen.txt"));
     let port = server.port_text();
-    run(&["-p", &port, "--load", "--yes", "--headless", "--duration", "2", "--record", &recording])
-        .expect_code(0);
+    run(&[
+        "-p",
+        &port,
+        "--load",
+        "--rate",
+        "1000",
+        "--yes",
+        "--headless",
+        "--duration",
+        "2",
+        "--record",
+        &recording,
+    ])
+    .expect_code(0);
     run(&["replay", &recording, "--screenshot", &svg, "--theme", "dark"]).expect_code(0);
     let drawn = std::fs::read_to_string(&svg).unwrap();
     let document = roxmltree::Document::parse(&drawn).unwrap();

@@ -21,7 +21,7 @@ fn whatever_asks_for_the_end_gets_the_terminal_and_no_keys() {
     let server = Server::redis().start();
     for signal in DEADLY {
         let port = server.port_text();
-        let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load"]), 120, 40);
+        let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load", "--rate", "1000"]), 120, 40);
         terminal.wait_for_text("● LOAD");
         wait_for("a key", || (server.cli(&["DBSIZE"]) != "0").then_some(()));
         terminal.signal(signal);
@@ -35,7 +35,8 @@ fn whatever_asks_for_the_end_gets_the_terminal_and_no_keys() {
 fn without_a_screen_they_end_it_as_ctrl_c_does() {
     let server = Server::redis().start();
     for signal in DEADLY {
-        let program = Running::start(redyno(&["--headless", "--load", "-p", &server.port_text()]));
+        let program =
+            Running::start(redyno(&["--headless", "--load", "--rate", "1000", "-p", &server.port_text()]));
         program.wait_for_lines(1, "ops/s");
         program.signal(signal);
         assert_eq!(program.end().code(), 130, "{signal:?}");
@@ -49,7 +50,18 @@ fn a_recording_beyond_the_limit_of_file_sizes_is_told_and_kills_nobody() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("session");
     let file_text = file.to_str().unwrap();
-    let args = ["--headless", "--load", "--duration", "4", "-p", &server.port_text(), "--record", file_text];
+    let args = [
+        "--headless",
+        "--load",
+        "--rate",
+        "1000",
+        "--duration",
+        "4",
+        "-p",
+        &server.port_text(),
+        "--record",
+        file_text,
+    ];
     let plain = redyno(&args);
     let mut command = Command::new("sh");
     // 8 blocks of 512 or of 1024 bytes, as the shell counts.

@@ -62,8 +62,8 @@ fn parameters_are_swept_with_consent_and_are_as_they_were_at_the_end() {
         "{}",
         refused.err
     );
-    let outcome = sweep(&port, "config hz 20,50 p50<1us", &["-c", "2"]).expect_code(3);
-    for part in ["  step: hz 20 for ", "  step: hz 50 for ", "\nhz ", "p99.9  of the service time\n"] {
+    let outcome = sweep(&port, "config hz 20,50 p50<1us", &["-c", "2", "--rate", "500"]).expect_code(3);
+    for part in ["  step: hz 20 for ", "  step: hz 50 for ", "\nhz ", "p99.9  of the response time\n"] {
         assert!(outcome.out.contains(part), "{part}: {}", outcome.out);
     }
     assert!(outcome.err.contains("redyno: none of these values of hz keeps p50<1us"), "{}", outcome.err);

@@ -100,7 +100,13 @@ fn a_terminal_that_dies_ends_the_session_and_the_keys_are_removed() {
     let server = Server::redis().start();
     let mut command = std::process::Command::new("python3");
     let program = redyno(&[]).get_program().to_owned();
-    command.args(["-c", DYING_TERMINAL]).arg(program).args(["-p", &server.port_text(), "--load"]);
+    command.args(["-c", DYING_TERMINAL]).arg(program).args([
+        "-p",
+        &server.port_text(),
+        "--load",
+        "--rate",
+        "1000",
+    ]);
     command.env("TERM", "xterm-256color");
     let running = Running::start(command);
     let pid = running.wait_for("its process id", |out| out.lines().next()?.parse().ok());

@@ -298,7 +298,7 @@ fn the_screen_says_whether_tls_is_on_and_checked() {
 fn a_session_over_tls_goes_on_through_a_restart() {
     let (authority, mut server) = TlsServer::usual(&[]);
     let (port, ca) = (server.port_text(), authority.path());
-    let args = ["-p", &port, "--tls", "--cacert", &ca, "--headless", "--json", "--load"];
+    let args = ["-p", &port, "--tls", "--cacert", &ca, "--headless", "--json", "--load", "--rate", "1000"];
     let running = Running::start(redyno(&args));
     running.wait_for_lines(1, r#""kind":"interval""#);
     server.server.kill();

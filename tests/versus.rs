@@ -172,7 +172,7 @@ fn a_cluster_is_a_target_as_a_whole_and_left_empty() {
     let b = uri(alone.port());
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("both.jsonl");
-    let words = ["--json", "--workload", "mixed", "--record", file.to_str().unwrap()];
+    let words = ["--json", "--workload", "mixed", "--rate", "2k", "--record", file.to_str().unwrap()];
     let (lines, outcome) = some_pairs(start(&a, &b, &words));
     for side in ["a", "b"] {
         assert!(lines.iter().all(|line| line[side]["errors"].as_u64().unwrap_or(0) == 0), "{}", outcome.out);
@@ -200,7 +200,7 @@ fn a_cluster_is_a_target_as_a_whole_and_left_empty() {
     assert!(named.iter().all(|address| report.contains(address)), "{report}");
     let outcome = run(&["versus", &a, &other]).expect_code(2);
     assert!(outcome.err.contains("both targets are nodes of the same cluster"), "{}", outcome.err);
-    let (lines, outcome) = some_pairs(start(&a, &b, &["--json", "--one-node"]));
+    let (lines, outcome) = some_pairs(start(&a, &b, &["--json", "--one-node", "--rate", "2k"]));
     assert_eq!(lines.last().unwrap().get("nodes"), None);
     assert!(outcome.err.contains("A, 127.0.0.1:") && outcome.err.contains("MOVED"), "{}", outcome.err);
 }
@@ -211,7 +211,8 @@ fn the_cluster_of_either_side_is_loaded_as_a_whole_beside_memcached() {
     let (one, other) = (format!("memcached://127.0.0.1:{}", memcached.port()), uri(nodes.0[0].port()));
     for (a, b, cluster) in [(&one, &other, "b"), (&other, &one, "a")] {
         let before: Vec<_> = nodes.0.iter().map(|node| node.calls(&[], "get")).collect();
-        let (lines, outcome) = some_pairs(start(a, b, &["--json", "--workload", "mixed", "--yes"]));
+        let (lines, outcome) =
+            some_pairs(start(a, b, &["--json", "--workload", "mixed", "--yes", "--rate", "2k"]));
         assert!(
             lines.iter().all(|line| line[cluster]["errors"].as_u64().unwrap_or(0) == 0),
             "{}",
@@ -227,7 +228,11 @@ fn the_cluster_of_either_side_is_loaded_as_a_whole_beside_memcached() {
 fn redis_and_memcached_stand_in_one_table() {
     let servers = [Server::redis().start(), Server::memcached().start()];
     let memcached = format!("memcached://127.0.0.1:{}", servers[1].port());
-    let running = start(&uri(servers[0].port()), &memcached, &["--json", "--workload", "mixed", "--yes"]);
+    let running = start(
+        &uri(servers[0].port()),
+        &memcached,
+        &["--json", "--workload", "mixed", "--yes", "--rate", "2k"],
+    );
     let (lines, outcome) = some_pairs(running);
     let verdict = lines.last().unwrap();
     assert!(verdict["to"].as_str().unwrap().contains("memcached 1."), "{verdict}");

@@ -42,7 +42,7 @@ fn run_without_an_error(names: impl IntoIterator<Item = String>, server: &Server
     let port = server.port_text();
     for name in names {
         let args = ["-p", &port, "--headless", "--json", "--yes", "--workload", &name];
-        let load = ["-c", "5", "-r", "200", "-n", "2000"];
+        let load = ["-c", "5", "-r", "200", "-n", "1000"];
         let outcome = run(&[&args[..], &load].concat());
         let module = OF_MODULES.iter().find(|(workload, _)| *workload == name);
         if module.is_some_and(|(_, module)| !server.cli(&["MODULE", "LIST"]).contains(module)) {
@@ -51,7 +51,7 @@ fn run_without_an_error(names: impl IntoIterator<Item = String>, server: &Server
         }
         let records = outcome.expect_code(0).records();
         let Some(Record::End(end)) = records.last() else { panic!("{name}: no end record") };
-        assert!(end.summary.ops == 2000 && end.summary.errors.is_empty(), "{name}: {:?}", end.summary.errors);
+        assert!(end.summary.ops == 1000 && end.summary.errors.is_empty(), "{name}: {:?}", end.summary.errors);
         assert_eq!(server.cli(&["DBSIZE"]), "0", "{name}");
         expect_all_bytes_to_be_of_operations(&records, &name);
     }
@@ -89,7 +89,8 @@ fn with_search() -> Recipe {
 #[test]
 fn a_vector_set_of_the_built_in_server_names_all_neighbours() {
     let (_demo, port) = built_in(&["-p", "0"]);
-    let args = ["-p", &port, "--headless", "--json", "--workload", "vector-set", "-r", "200"];
+    let args =
+        ["-p", &port, "--headless", "--json", "--workload", "vector-set", "-r", "200", "--rate", "200"];
     let records = run(&[&args[..], &["--sweep", "neighbours 3,7"]].concat()).expect_code(0).records();
     let events = records.iter().filter_map(|record| match record {
         Record::Event(event) => Some(&event.what),
@@ -159,7 +160,7 @@ fn every_preset_of_it_runs_on_memcached_and_no_other_is_begun() {
     let uri = format!("memcached://127.0.0.1:{}", server.port());
     for name in listed() {
         let args = ["-u", &uri, "--headless", "--json", "--yes", "--workload", &name];
-        let outcome = run(&[&args[..], &["-c", "5", "-r", "200", "-n", "2000"]].concat());
+        let outcome = run(&[&args[..], &["-c", "5", "-r", "200", "-n", "1000"]].concat());
         if !OF_BOTH.iter().chain(&OF_MEMCACHED).any(|known| *known == name) {
             let told = outcome.expect_code(2).err;
             assert!(told.contains("memcached") && told.trim_end().lines().count() == 1, "{name}: {told}");
@@ -167,7 +168,7 @@ fn every_preset_of_it_runs_on_memcached_and_no_other_is_begun() {
         }
         let records = outcome.expect_code(0).records();
         let Some(Record::End(end)) = records.last() else { panic!("{name}: no end record") };
-        assert!(end.summary.ops == 2000 && end.summary.errors.is_empty(), "{name}: {:?}", end.summary.errors);
+        assert!(end.summary.ops == 1000 && end.summary.errors.is_empty(), "{name}: {:?}", end.summary.errors);
         expect_all_bytes_to_be_of_operations(&records, &name);
     }
 }

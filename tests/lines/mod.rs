@@ -30,7 +30,7 @@ use promises::{How, OTHERS, Promise};
 /// What an answer of the filter begins with.
 const ANSWER: &str = "jq:";
 /// So many lines are run at a time.
-const AT_A_TIME: usize = 6;
+const AT_A_TIME: usize = 4;
 
 /// A line as a shell would take it apart.
 #[derive(Debug, PartialEq, Eq)]

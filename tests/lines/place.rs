@@ -101,7 +101,8 @@ impl Place {
                 let _ = fs::remove_file(self.folder.path().join(word));
                 word.replace("$n", "9")
             }
-            ("--duration" | "--test-time", _) => "1".to_owned(),
+            ("--duration", _) => "0.4".to_owned(),
+            ("--test-time", _) => "1".to_owned(),
             ("--base", name) => {
                 self.record(name);
                 name.to_owned()
