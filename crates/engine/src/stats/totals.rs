@@ -53,24 +53,74 @@ pub(super) fn add_neighbours(cells: &mut Vec<(u64, u64)>) {
 }
 
 /// Adds the cells of `from` to `into`. Both lists are in ascending order. The function allocates no new list. A session
-/// adds an interval to its total four times a second, and so many allocations would fragment the heap.
+/// adds an interval to its total four times a second, and so many allocations would fragment the heap. If `from` is much
+/// shorter, most cells of `into` are not read: the session of a fleet adds the histograms of 1000 agents to one.
 pub(super) fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
-    let (mut old, mut new) = (into.len(), from.len());
-    into.resize(old + new, (0, 0));
-    // From the end, so that no cell is overwritten before it is moved.
-    let mut end = into.len();
-    while new > 0 {
-        let added = from[new - 1];
-        let last = old.checked_sub(1).map(|last| into[last]).filter(|cell| cell.0 >= added.0);
-        let is_same = last.is_some_and(|cell| cell.0 == added.0);
-        end -= 1;
-        into[end] = match last {
-            Some(cell) if is_same => (cell.0, cell.1 + added.1),
-            Some(cell) => cell,
-            None => added,
-        };
-        old -= usize::from(last.is_some());
-        new -= usize::from(last.is_none() || is_same);
+    let (mut old, mut missing) = (into.len(), 0);
+    for (value, count) in from.iter().rev() {
+        let found = place(&into[..old], *value);
+        found.map_or_else(|_| missing += 1, |at| into[at].1 += count);
+        old = found.unwrap_or_else(|at| at);
     }
-    into.drain(old..end);
+    old = into.len();
+    into.resize(old + missing, (0, 0));
+    // From the end, so that no cell is overwritten before it is moved.
+    for added in from.iter().rev() {
+        if missing == 0 {
+            return;
+        }
+        let found = place(&into[..old], added.0);
+        let at = found.unwrap_or_else(|at| at);
+        into.copy_within(at..old, at + missing);
+        old = at;
+        if found.is_err() {
+            missing -= 1;
+            into[at + missing] = *added;
+        }
+    }
+}
+
+/// Returns the place of a value in ascending `cells`, or the place where it is missing. Searches from the end, and a
+/// search for a value near the end is short.
+fn place(cells: &[(u64, u64)], value: u64) -> Result<usize, usize> {
+    let mut step = 1;
+    while step < cells.len() && cells[cells.len() - step].0 > value {
+        step *= 2;
+    }
+    let start = cells.len().saturating_sub(step);
+    let found = cells[start..].binary_search_by_key(&value, |cell| cell.0);
+    found.map(|at| start + at).map_err(|at| start + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn merged_cells_have_the_sum_of_both_counts() {
+        // Each list has the multiples of a step in a range.
+        let cells = |step: u64, from: u64, to: u64| (from..to).map(|n| (n * step, n + 1)).collect::<Vec<_>>();
+        let lists = [
+            vec![],
+            cells(1, 0, 40),
+            cells(3, 0, 40),
+            cells(7, 2, 4),
+            cells(1, 90, 140),
+            cells(5, 39, 40),
+            cells(2, 10, 11),
+        ];
+        for into in &lists {
+            for from in &lists {
+                let mut sums = BTreeMap::new();
+                into.iter()
+                    .chain(from)
+                    .for_each(|(value, count)| *sums.entry(*value).or_insert(0_u64) += count);
+                let mut merged = into.clone();
+                merge_cells(&mut merged, from);
+                assert_eq!(merged, sums.into_iter().collect::<Vec<_>>(), "{into:?} and {from:?}");
+            }
+        }
+    }
 }
