@@ -135,6 +135,15 @@ fn a_session_that_ends_without_one_of_its_agents_fails() {
 }
 
 #[test]
+fn an_agent_without_the_password_of_the_bus_is_shown_where_to_give_it() {
+    let fleet = Fleet::start();
+    fleet.bus.cli(&["CONFIG", "SET", "requirepass", "nightingale"]);
+    let outcome = fleet.agent(0, 1, &[]).end().expect_code(1);
+    let is_right = outcome.err.contains("REDYNO_BUS_AUTH") && !outcome.err.contains("REDISCLI_AUTH");
+    assert!(is_right, "{}", outcome.err);
+}
+
+#[test]
 fn an_agent_that_waits_says_so_and_ends_at_a_signal_whatever_the_bus_does() {
     let fleet = Fleet::start();
     let agent = fleet.agent(0, 2, &[]);

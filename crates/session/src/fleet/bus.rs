@@ -31,9 +31,9 @@ const LONGEST: usize = 256 << 20;
 /// command.
 #[derive(Debug, Error)]
 pub enum BusError {
-    /// The bus cannot be reached, or the connection broke.
+    /// The bus cannot be reached, or the connection broke. The error has no source, whose text would repeat its own.
     #[error("the bus: {}", advice(.0))]
-    Reach(#[from] ReachError),
+    Reach(ReachError),
     /// The bus refuses a command.
     #[error("the bus refuses {command}: {message}")]
     Refused {
@@ -44,10 +44,16 @@ pub enum BusError {
     },
     /// The bus is a cluster, and it names a node that cannot be used.
     #[error("the bus: {0}")]
-    Node(#[from] TlsError),
+    Node(TlsError),
     /// The bus sent a reply of another kind than expected.
     #[error("the bus sent a reply to {0} that Redis does not send")]
     Unexpected(String),
+}
+
+impl From<ReachError> for BusError {
+    fn from(error: ReachError) -> Self {
+        Self::Reach(error)
+    }
 }
 
 /// Returns the text of the error. The options `-u`, `-a`, `--tls` and `--db` are for the target, so the
@@ -245,7 +251,9 @@ impl Bus {
             })?;
             match RespValue::read(&reply) {
                 Some(RespValue::Error(line)) => match moved(line, &self.target.address) {
-                    Some(address) => (self.target, self.open) = (self.target.at(address)?, None),
+                    Some(address) => {
+                        (self.target, self.open) = (self.target.at(address).map_err(BusError::Node)?, None);
+                    }
                     None => return Err(BusError::Refused { command, message: untrusted::bytes(line) }),
                 },
                 Some(reply) => return understand(&reply).ok_or(BusError::Unexpected(command)),
