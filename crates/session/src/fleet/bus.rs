@@ -23,7 +23,7 @@ const EXPIRY_S: &str = "60";
 const MOST_ORDERS: &str = "16";
 const MOST_REPORTS: &str = "20000";
 /// The largest number of messages in one read.
-const READ_AT_ONCE: &str = "500";
+pub(super) const READ_AT_ONCE: usize = 500;
 /// The longest accepted reply, in bytes.
 const LONGEST: usize = 256 << 20;
 
@@ -191,10 +191,11 @@ impl Bus {
         wait: Duration,
     ) -> Result<Vec<MessageFields>, BusError> {
         let (key, block) = (self.key(stream), wait.as_millis().max(1).to_string());
+        let count = READ_AT_ONCE.to_string();
         let words: [&[u8]; 8] = [
             b"XREAD",
             b"COUNT",
-            READ_AT_ONCE.as_bytes(),
+            count.as_bytes(),
             b"BLOCK",
             block.as_bytes(),
             b"STREAMS",

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    bus::{Bus, BusStream, MessageFields},
+    bus::{Bus, BusStream, MessageFields, READ_AT_ONCE},
     gather::{GatheredAgents, fits},
     join::IntervalJoin,
     lead::{FleetLead, KnownAgent, LAST_REPORTS_LIMIT},
@@ -30,8 +30,7 @@ use crate::{
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 /// An interval may be ahead of this machine's clock by this number of ticks (quarter seconds).
 const SOON_TICKS: u64 = 20;
-/// The number of references to `lead` (the session's side of the fleet) that the two threads of the fleet
-/// hold.
+/// The number of references to `lead` that the two threads of the fleet hold.
 const OWN_HANDLES: usize = 2;
 /// The largest number of messages that are shown about unusable reports.
 const MOST_SHOWN: usize = 20;
@@ -108,7 +107,11 @@ impl ReportReader {
             let read = bus.read(BusStream::Reports, &mut self.after, WAIT);
             let trouble = read.as_ref().err().map(ToString::to_string);
             self.note_trouble(trouble.unwrap_or_else(|| self.lead.state().trouble.clone()));
-            let pause = if read.is_ok() { GATHERS_FOR } else { WAIT };
+            let pause = match &read {
+                Ok(messages) if messages.len() < READ_AT_ONCE => GATHERS_FOR,
+                Ok(_) => Duration::ZERO, // more messages are waiting
+                Err(_) => WAIT,
+            };
             read.into_iter().flatten().for_each(|fields| self.take(&fields));
             self.look_for_lost();
             self.pass_on();
