@@ -134,6 +134,30 @@ fn a_session_that_ends_without_one_of_its_agents_fails() {
     assert!(outcome.err.contains("its share of the load is missing"), "{}", outcome.err);
 }
 
+/// The reports still arrive, but the agents get no orders.
+#[test]
+fn a_session_that_cannot_give_orders_ends_after_its_agents() {
+    let fleet = Fleet::start();
+    let (agents, session) = fleet.under_load();
+    let another_type = "redis.call('DEL', KEYS[1]) return redis.call('SET', KEYS[1], 'x')";
+    fleet.bus.cli(&["EVAL", another_type, "1", "redyno:fleet:{redyno}:orders"]);
+    let outcome = session.end().expect_code(1);
+    assert!(outcome.err.contains("no agent is left"), "{}", outcome.err);
+    assert_eq!(ops(&intervals(&outcome)), fleet.calls());
+    agents.into_iter().for_each(|agent| drop(agent.end().expect_code(1)));
+}
+
+#[test]
+#[ignore = "long: the agents of a lost bus try for half a minute to send their last reports"]
+fn a_session_whose_bus_does_not_come_back_ends_after_its_agents() {
+    let mut fleet = Fleet::start();
+    let (_agents, session) = fleet.under_load();
+    fleet.bus.kill();
+    let outcome = session.end().expect_code(1);
+    assert!(outcome.err.contains("no agent is left"), "{}", outcome.err);
+    assert_eq!(fleet.target.cli(&["DBSIZE"]), "0");
+}
+
 #[test]
 fn an_agent_without_the_password_of_the_bus_is_shown_where_to_give_it() {
     let fleet = Fleet::start();

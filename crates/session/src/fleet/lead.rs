@@ -78,6 +78,11 @@ impl KnownAgent {
         untrusted::text(&self.first.host)
     }
 
+    /// Returns whether the agent is lost or has ended.
+    pub(super) fn is_away(&self) -> bool {
+        self.state.is_lost || self.state.has_ended
+    }
+
     /// Updates the agent's state from a report. Returns the events that follow from the report.
     pub(super) fn hear(&mut self, report: &AgentReport, is_over: bool) -> Vec<EventKind> {
         self.heard = Instant::now();
@@ -205,8 +210,7 @@ impl FleetLead {
             return;
         }
         let number = |node| if self.cluster.is_none() { Some(0) } else { self.node_of(report, node) };
-        let away = |agent: &KnownAgent| agent.state.is_lost || agent.state.has_ended;
-        let away: Vec<_> = self.state().agents.iter().map(away).collect();
+        let away: Vec<_> = self.state().agents.iter().map(KnownAgent::is_away).collect();
         self.outages.take(report, number, |agent| away.get(agent).is_some_and(|away| *away));
     }
 

@@ -41,6 +41,8 @@ const STOPS_AFTER: Duration = Duration::from_secs(6);
 const LOST_AFTER: Duration = Duration::from_millis(2500);
 /// The time between two reads: one read returns the reports of many agents, which costs less than many reads.
 const GATHERS_FOR: Duration = Duration::from_millis(20);
+/// After this time without a bus, every agent has ended: 4 s without an order, and 30 s for its last reports.
+const AGENTS_TRY_FOR: Duration = Duration::from_secs(40);
 /// The longest time that an agent may take to begin its load. To begin, an agent waits for several replies of the bus,
 /// and connects to the servers.
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
@@ -63,18 +65,7 @@ impl GatheredAgents {
         let (leading, to) = (Arc::clone(&lead), Bus::new(&bus, &name));
         let orders = std::thread::Builder::new().name("orders".to_owned());
         let orders = Some(orders.spawn(move || leading.give_orders(to))?);
-        let mut reading = ReportReader {
-            lead: Arc::clone(&lead),
-            orders,
-            records,
-            join: IntervalJoin::new(lead.state().agents.len()),
-            lines: RecordLines::default(),
-            after,
-            bus_lost: None,
-            shown: BTreeSet::new(),
-            discarded: BTreeMap::new(),
-            is_forsaken: false,
-        };
+        let mut reading = ReportReader { orders, after, ..ReportReader::new(Arc::clone(&lead), records) };
         let bus = Bus::new(&bus, &name);
         std::thread::Builder::new().name("reports".to_owned()).spawn(move || reading.read_all(bus))?;
         Ok((lead, joined))
@@ -101,6 +92,23 @@ struct ReportReader {
 }
 
 impl ReportReader {
+    /// Returns a reader that sends `records`.
+    fn new(lead: Arc<FleetLead>, records: Sender<Record>) -> Self {
+        let join = IntervalJoin::new(lead.state().agents.len());
+        Self {
+            lead,
+            orders: None,
+            records,
+            join,
+            lines: RecordLines::default(),
+            after: String::new(),
+            bus_lost: None,
+            shown: BTreeSet::new(),
+            discarded: BTreeMap::new(),
+            is_forsaken: false,
+        }
+    }
+
     /// Reads reports until the load is over and every agent has ended or is lost, or until the session has failed.
     fn read_all(&mut self, mut bus: Bus) {
         loop {
@@ -287,8 +295,8 @@ impl ReportReader {
     }
 
     fn look_for_lost(&mut self) {
-        if self.bus_lost.is_some() {
-            return;
+        if self.bus_lost.is_some_and(|since| since.elapsed() < AGENTS_TRY_FOR) {
+            return self.look_for_the_last();
         }
         let lead = Arc::clone(&self.lead);
         let (mut lost, now) = (Vec::new(), Instant::now());
@@ -311,9 +319,8 @@ impl ReportReader {
 
     /// Ends the load if all agents have ended or are lost before the end of the load.
     fn look_for_the_last(&mut self) {
-        let is_away = |agent: &KnownAgent| agent.state.is_lost || agent.state.has_ended;
         let state = self.lead.state();
-        let is_forsaken = state.over_since.is_none() && state.agents.iter().all(is_away);
+        let is_forsaken = state.over_since.is_none() && state.agents.iter().all(KnownAgent::is_away);
         let agents = state.agents.iter().enumerate();
         let last = agents.max_by_key(|(_, agent)| agent.heard).map(|(agent, _)| agent);
         drop(state);
@@ -378,18 +385,8 @@ mod tests {
         let report =
             AgentReport { version: VERSION.to_owned(), of: 1, run: "r".to_owned(), ..AgentReport::default() };
         let (records, received) = channel();
-        let mut reading = ReportReader {
-            lead: Arc::new(FleetLead::new(terms, None, vec![report.clone()])),
-            orders: None,
-            records,
-            join: IntervalJoin::new(1),
-            lines: RecordLines::default(),
-            after: String::new(),
-            bus_lost: None,
-            shown: BTreeSet::new(),
-            discarded: BTreeMap::new(),
-            is_forsaken: false,
-        };
+        let lead = FleetLead::new(terms, None, vec![report.clone()]);
+        let mut reading = ReportReader::new(Arc::new(lead), records);
         for number in 0..2 {
             let head = serde_json::to_vec(&AgentReport { number, ..report.clone() }).unwrap();
             let garbage = (RECORD.to_owned(), b"{}".to_vec());
