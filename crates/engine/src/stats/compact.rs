@@ -148,6 +148,12 @@ impl Blend {
         self.totals.add(&part.totals);
     }
 
+    /// Returns `latency` in these coarser steps.
+    pub fn coarser(&mut self, latency: &Latency) -> Latency {
+        self.add(&Compact::of(latency));
+        self.take()
+    }
+
     /// Returns all distributions that were added since the last call, as one distribution.
     pub fn take(&mut self) -> Latency {
         let counts = self.dense.iter_mut().zip(0..).map(|(n, bucket)| (bucket, std::mem::take(n)));

@@ -3,8 +3,14 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
-use crate::session::{AgentState, Interval};
+use crate::{
+    session::{AgentState, Interval, OperationInterval},
+    stats::Blend,
+};
 
+/// If there are more agents, the latencies of each agent are kept in coarser steps, because a screen stores the sum of each
+/// agent. The latencies of all agents together stay as they are.
+const MOST_IN_FULL: usize = 100;
 /// If an agent's clock is corrected, its complete tick may go back by this number of ticks (quarter seconds).
 const CORRECTED_TICKS: u64 = 2;
 
@@ -17,6 +23,8 @@ pub(super) struct IntervalJoin {
     /// The end of the last interval of each segment. The segment's next interval begins at this time, so that the
     /// lengths add up to the elapsed time.
     reached_s: BTreeMap<u32, f64>,
+    /// Converts the latencies of each agent to coarser steps, if there are many agents.
+    coarse: Option<Blend>,
 }
 
 /// The joined intervals of one segment in one tick (quarter second).
@@ -30,7 +38,12 @@ struct JoinedInterval {
 impl IntervalJoin {
     /// Returns an empty join for `agents` agents.
     pub(super) fn new(agents: usize) -> Self {
-        Self { closed: vec![Some(0); agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
+        Self {
+            closed: vec![Some(0); agents],
+            ticks: BTreeMap::new(),
+            reached_s: BTreeMap::new(),
+            coarse: (agents > MOST_IN_FULL).then(Blend::default),
+        }
     }
 
     /// Adds an interval of an agent. `offset_us` and `error_us` are the figures of the agent's clock. An
@@ -45,7 +58,12 @@ impl IntervalJoin {
         let number = agent as u16;
         let workers = interval.client.iter_mut().flat_map(|client| &mut client.workers);
         workers.for_each(|worker| worker.agent = Some(number));
-        interval.agents = [(number, interval.of_all())].into();
+        let mut part = interval.of_all();
+        if let Some(coarse) = &mut self.coarse {
+            let OperationInterval { service, response, .. } = &mut part;
+            response.iter_mut().chain([service]).for_each(|latency| *latency = coarse.coarser(latency));
+        }
+        interval.agents = [(number, part)].into();
         let state = AgentState { offset_us, error_us, ..AgentState::of(&interval) };
         interval.agent_states = [(number, state)].into();
         if interval.is_late() {
@@ -168,6 +186,25 @@ mod tests {
         let all: Vec<_> = [vec![1000; 99], vec![50_000]].concat();
         assert_eq!(joined.service.cells(), Latency::of(&all).cells());
         assert_eq!(joined.agents.values().map(|agent| agent.ops).collect::<Vec<_>>(), [99, 1]);
+    }
+
+    #[test]
+    fn of_many_agents_only_the_latencies_of_each_agent_are_coarser() {
+        for (agents, is_coarse) in [(MOST_IN_FULL, false), (MOST_IN_FULL + 1, true)] {
+            let mut join = IntervalJoin::new(agents);
+            for agent in 0..agents {
+                assert_eq!(join.add(agent, CLOCK, interval(3, 10, 1_000_000 + agent as u64 * 2000)), None);
+                join.close(agent, 3);
+            }
+            let joined = join.take().remove(0);
+            let each: Vec<_> = joined.agents.values().map(|agent| agent.service.clone()).collect();
+            let all = Latency::merged(&each);
+            assert_eq!((all.count(), all.max_ns()), (joined.service.count(), joined.service.max_ns()));
+            assert_eq!(all.cells() != joined.service.cells(), is_coarse);
+            let exact: Vec<_> =
+                (0..agents as u64).flat_map(|agent| vec![1_000_000 + agent * 2000; 10]).collect();
+            assert_eq!(joined.service.cells(), Latency::of(&exact).cells());
+        }
     }
 
     /// The machine of the session is suspended for 3 s. Its clock stands still, and the agents notice this 2.5 s later.
