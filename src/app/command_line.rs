@@ -144,9 +144,8 @@ impl Model {
             )?,
         };
         if knobs.load && knobs.rate.is_some() && knobs.arrivals == Arrivals::Times && knobs.times.is_none() {
-            return Err(
-                "a recording does not contain the times of --times, which the command line needs".to_owned()
-            );
+            return Err("a recording does not contain the times of the file (--times) that this load needs"
+                .to_owned());
         }
         let options = options(knobs)
             .ok_or_else(|| format!("the command line has no option for the workload {}", knobs.workload))?;

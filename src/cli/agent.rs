@@ -38,8 +38,8 @@ Exit codes: 0 the session is over, 1 failed, 2 bad usage, 130 interrupted.";
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct AgentArgs {
-    /// URI of the Redis or Valkey server through which session and agents communicate [default: REDYNO_BUS]; the
-    /// password of the bus may also be in REDYNO_BUS_AUTH
+    /// URI of the bus: the Redis or Valkey server through which the session and its agents communicate [default:
+    /// REDYNO_BUS]; its password may also be in REDYNO_BUS_AUTH
     #[arg(long, value_name = "URI")]
     pub bus: Option<Password>,
     /// The name of the session on the bus [default: redyno]

@@ -18,10 +18,10 @@ use crate::{
 
 const AFTER: &str = "\
 For MONITOR, the server formats a copy of each command of each client. A busy server may lose half its throughput during the \
-capture, so redyno asks before it begins. Values are replaced by their lengths, unless --values is given. Administrative and \
-dangerous commands, AUTH and HELLO, transactions, scripts and commands that block are counted, but not written. 'redyno \
---trace FILE' sends the commands in the file. The file has MONITOR's format; only you can read it (mode 0600). Ctrl-C \
-ends the capture early and keeps the file.
+capture, so redyno asks before it begins. Values are replaced by their lengths, unless --values is given. These \
+commands are counted, but not written to the file: administrative and dangerous commands, AUTH, HELLO, transactions, scripts, \
+and commands that block. 'redyno --trace FILE' sends the commands in the file. The file has MONITOR's format; only you can \
+read it (mode 0600). Ctrl-C ends the capture early and keeps the file.
 
 Examples:
   redyno capture -p 6379 --duration 60 -o shop.log

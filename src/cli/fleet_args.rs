@@ -27,8 +27,8 @@ pub struct FleetArgs {
     /// -n are totals of all agents
     #[arg(long, value_name = "COUNT", value_parser = whole::<u16>(1..=MOST_AGENTS))]
     pub agents: Option<u16>,
-    /// URI of the Redis or Valkey server through which session and agents communicate; the password of the bus may also
-    /// be in REDYNO_BUS_AUTH [default with --local: the built-in server]
+    /// URI of the bus: the Redis or Valkey server through which the session and its agents communicate; its password may
+    /// also be in REDYNO_BUS_AUTH [default with --local: the built-in server]
     #[arg(long, value_name = "URI", requires = "agents")]
     pub bus: Option<Password>,
     /// The name of the session on the bus [default: redyno]

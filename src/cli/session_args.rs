@@ -80,7 +80,7 @@ pub struct SessionArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "push")]
     pub push_every: Option<Duration>,
     /// Send the headers in this file with each push. The file has one header per line, such as
-    /// 'Authorization: Bearer TOKEN'. To OTLP, redyno also sends the headers in the variable
+    /// 'Authorization: Bearer TOKEN'. Pushes by OTLP also have the headers in the variable
     /// OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "FILE", requires = "push")]
     pub push_headers: Option<PathBuf>,

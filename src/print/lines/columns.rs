@@ -32,7 +32,7 @@ const OPEN: [(Figure, usize); 5] = [
     (figures::SEND_LAG, 8),
     (figures::SHED, 8),
 ];
-/// The further columns if clients reconnect.
+/// The columns that are added if clients reconnect.
 const OPENED: [(Figure, usize); 7] = [
     (figures::OPENED_PER_S, 8),
     (figures::CONNECT_P50, 8),

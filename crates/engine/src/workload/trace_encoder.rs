@@ -77,7 +77,7 @@ impl TraceEncoder {
 
 /// The shares and sizes of operations are computed from at most this number of commands.
 const LOOKED_AT: u64 = 100_000;
-/// The first key of a command is searched in this number of words.
+/// Only this number of words at the beginning of a command is searched for the first key.
 const FIRST_WORDS: usize = 32;
 
 impl TraceEncoder {

@@ -36,7 +36,7 @@ struct Agent {
     clients: Option<u32>,
     /// The agent's replies in the present segment, or until the agent was lost.
     ops: u64,
-    /// The replies of all agents in the same time.
+    /// The replies that all agents together received in the same period.
     ops_of_all: u64,
 }
 

@@ -99,8 +99,8 @@ impl FaultScript {
         Some(rule.fault.clone())
     }
 
-    /// Returns the keys that are hot now, each with its number of reads in a round of housekeeping. There are `hz`
-    /// rounds per second.
+    /// Returns the keys that are hot now, each with the number of reads to add to it. The server calls this `hz` times per
+    /// second.
     pub fn hot_reads(&mut self, now_ns: u64, hz: u64) -> Vec<(String, u64)> {
         let hot = |rule: &mut FaultRule| match &rule.fault.kind {
             FaultKind::Hot { key, per_s } if rule.due_ns <= now_ns => {
