@@ -14,7 +14,7 @@ use crate::support::{
 /// The screen over `server` in a folder of its own, with the load on.
 fn loaded(server: &Server, folder: &Path, more: &[&str]) -> Terminal {
     let port = server.port_text();
-    let mut command = redyno(&[&["-p", &port, "--load", "--rate", "1000"], more].concat());
+    let mut command = redyno(&[&["-p", &port, "--load"], more].concat());
     command.current_dir(folder).env("XDG_STATE_HOME", folder);
     let terminal = Terminal::start(&command, 120, 36);
     terminal.wait_for_text("● LOAD");
