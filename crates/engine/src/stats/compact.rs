@@ -92,6 +92,13 @@ impl Compact {
     }
 }
 
+/// Returns `latency` in the steps of a [`Compact`].
+pub fn coarser(latency: &Latency) -> Latency {
+    let mut cells: Vec<_> = latency.cells().iter().map(|(ns, n)| (upper(bucket(*ns)), *n)).collect();
+    add_neighbours(&mut cells);
+    Latency::from_parts(cells, *latency.totals())
+}
+
 /// Encodes ascending buckets with their counts as bytes.
 fn pack(buckets: &[(u64, u64)]) -> Box<[u8]> {
     let (mut bytes, mut before) = (Vec::new(), 0);
@@ -146,12 +153,6 @@ impl Blend {
     pub fn add(&mut self, part: &Compact) {
         part.buckets().for_each(|(bucket, n)| self.dense[bucket as usize] += n);
         self.totals.add(&part.totals);
-    }
-
-    /// Returns `latency` in these coarser steps.
-    pub fn coarser(&mut self, latency: &Latency) -> Latency {
-        self.add(&Compact::of(latency));
-        self.take()
     }
 
     /// Returns all distributions that were added since the last call, as one distribution.
@@ -209,6 +210,8 @@ mod tests {
         let mut again = Blend::default();
         again.add(&merged);
         assert_eq!(again.take(), blend.take());
+        blend.add(&Compact::of(&latency_of([7, 99_999])));
+        assert_eq!(coarser(&latency_of([7, 99_999])), blend.take());
     }
 
     #[test]

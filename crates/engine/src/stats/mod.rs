@@ -33,7 +33,7 @@ mod usl;
 pub mod walks;
 
 pub use buckets::Buckets;
-pub use compact::{Blend, Compact};
+pub use compact::{Blend, Compact, coarser};
 pub(crate) use compact::{pack_number, unpack_number};
 pub use comparison::{Better, Comparison, Reason, Verdict};
 pub use latency::{Latency, PERCENTILES, Percentile, quantile_of_percent};

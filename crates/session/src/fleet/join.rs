@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::{
     session::{AgentState, Interval, OperationInterval},
-    stats::Blend,
+    stats::coarser,
 };
 
 /// If there are more agents, the latencies of each agent are kept in coarser steps, because a screen stores the sum of each
@@ -23,8 +23,6 @@ pub(super) struct IntervalJoin {
     /// The end of the last interval of each segment. The segment's next interval begins at this time, so that the
     /// lengths add up to the elapsed time.
     reached_s: BTreeMap<u32, f64>,
-    /// Converts the latencies of each agent to coarser steps, if there are many agents.
-    coarse: Option<Blend>,
 }
 
 /// The joined intervals of one segment in one tick (quarter second).
@@ -38,12 +36,7 @@ struct JoinedInterval {
 impl IntervalJoin {
     /// Returns an empty join for `agents` agents.
     pub(super) fn new(agents: usize) -> Self {
-        Self {
-            closed: vec![Some(0); agents],
-            ticks: BTreeMap::new(),
-            reached_s: BTreeMap::new(),
-            coarse: (agents > MOST_IN_FULL).then(Blend::default),
-        }
+        Self { closed: vec![Some(0); agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
     }
 
     /// Adds an interval of an agent. `offset_us` and `error_us` are the figures of the agent's clock. An
@@ -59,9 +52,9 @@ impl IntervalJoin {
         let workers = interval.client.iter_mut().flat_map(|client| &mut client.workers);
         workers.for_each(|worker| worker.agent = Some(number));
         let mut part = interval.of_all();
-        if let Some(coarse) = &mut self.coarse {
+        if self.closed.len() > MOST_IN_FULL {
             let OperationInterval { service, response, .. } = &mut part;
-            response.iter_mut().chain([service]).for_each(|latency| *latency = coarse.coarser(latency));
+            response.iter_mut().chain([service]).for_each(|latency| *latency = coarser(latency));
         }
         interval.agents = [(number, part)].into();
         let state = AgentState { offset_us, error_us, ..AgentState::of(&interval) };
