@@ -83,7 +83,13 @@ pub(super) fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
 /// Returns the place of a value in ascending `cells`, or the place where it is missing. Searches from the end, and a
 /// search for a value near the end is short.
 fn place(cells: &[(u64, u64)], value: u64) -> Result<usize, usize> {
-    let mut step = 1;
+    // If both lists have mostly the same values, the place is the end.
+    match cells.last() {
+        Some(last) if last.0 > value => {}
+        Some(last) if last.0 == value => return Ok(cells.len() - 1),
+        _ => return Err(cells.len()),
+    }
+    let mut step = 2;
     while step < cells.len() && cells[cells.len() - step].0 > value {
         step *= 2;
     }
