@@ -86,18 +86,7 @@ fn node(harm: Harm, good: usize) -> Crowd {
 
 fn loaded(harm: Harm, good: usize) -> Outcome {
     let crowd = node(harm, good);
-    let args = [
-        "--load",
-        "--rate",
-        "1000",
-        "--headless",
-        "--yes",
-        "--no-prefill",
-        "--duration",
-        "4",
-        "--timeout",
-        "1",
-    ];
+    let args = ["--load", "--headless", "--yes", "--no-prefill", "--duration", "4", "--timeout", "1"];
     let mut program = confined(&crowd, &args);
     // A thread of a watched node reserves more address space than it ever uses.
     program.env("MALLOC_ARENA_MAX", "2");

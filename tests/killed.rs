@@ -14,7 +14,7 @@ use redyno::session::{Interval, Reader, Record};
 use rustix::process::Signal;
 
 /// So many are killed at once, of plain files and then of packed ones.
-const TOGETHER: u64 = 6;
+const TOGETHER: u64 = 10;
 
 fn intervals(records: impl IntoIterator<Item = Record>) -> Vec<Interval> {
     let interval = |record| match record {

@@ -11,8 +11,7 @@ use rustix::process::Signal;
 /// The screen over `server` with the load on, in a terminal that has stopped to read and has no room left.
 fn stalled(server: &Server, more: &[&str]) -> Terminal {
     let port = server.port_text();
-    let mut terminal =
-        Terminal::start(&redyno(&[&["-p", &port, "--load", "--rate", "1000"], more].concat()), 200, 60);
+    let mut terminal = Terminal::start(&redyno(&[&["-p", &port, "--load"], more].concat()), 200, 60);
     terminal.wait_for_text("● LOAD");
     wait_for("a key", || (server.cli(&["DBSIZE"]) != "0").then_some(()));
     terminal.stall(true);
@@ -88,7 +87,7 @@ fn count(bytes: &[u8], what: &[u8]) -> usize {
 fn a_screen_under_load_keeps_to_its_bytes_and_asks_the_terminal_nothing_more() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let terminal = Terminal::start(&redyno(&["-p", &port, "--load", "--rate", "1000"]), 120, 36);
+    let terminal = Terminal::start(&redyno(&["-p", &port, "--load"]), 120, 36);
     terminal.wait_for_time("00:00:12");
     let first = terminal.bytes().len();
     terminal.wait_for_time("00:00:18");

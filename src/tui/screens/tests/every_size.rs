@@ -19,8 +19,8 @@ const THEMES: [(Colours, GlyphSet); 3] = [
     (Colours::Ansi16, GlyphSet::Ascii),
     (Colours::Mono, GlyphSet::Unicode),
 ];
-/// Of the small sizes, every tenth is tried in each state: each width and each height, and each size in two states.
-const SAMPLE: usize = 10;
+/// Of the small sizes, every fifth is tried in each state: each width and each height, and each size in four states.
+const SAMPLE: usize = 5;
 /// Larger sizes, of which only these samples are tried.
 const LARGE: [(u16, u16); 8] =
     [(80, 24), (120, 36), (200, 60), (400, 1), (1, 200), (400, 100), (76, 20), (75, 300)];
