@@ -1,4 +1,4 @@
-//! Counts the load's answered requests by command and by operation, for the rules of findings.
+//! Counts the answered requests of the load by command and by operation. The rules of findings use these counts.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ pub(super) struct AnsweredRequests {
     pub(super) segment: u32,
     /// The number of requests by command; the command names are in lower case, as in the server's statistics.
     pub(super) requests: BTreeMap<String, u64>,
-    /// The part of these requests that the first node answered.
+    /// The number of requests that the first node answered, by command.
     pub(super) to_first: BTreeMap<String, u64>,
-    /// The number of requests of each operation and the sum of their times in microseconds, by the operation's name.
+    /// For each operation, by its name: the number of requests, and the sum of their times in microseconds.
     pub(super) operations: BTreeMap<String, (f64, f64)>,
 }
 

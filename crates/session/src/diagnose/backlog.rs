@@ -2,18 +2,18 @@
 
 use crate::session::Interval;
 
-/// A send lag is reported from this length on, in microseconds. Usual pauses of the server are shorter.
+/// The smallest send lag that is reported, in microseconds. Usual pauses of the server are shorter.
 pub(super) const LATE_US: u64 = 100_000;
 /// Below this send lag, in microseconds, the load has caught up.
 pub(super) const CAUGHT_UP_US: u64 = 50_000;
 
-/// How late an open loop is, and whether the server's pause is the reason.
+/// The send lag of an open loop, and whether a pause of the server is the reason.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Backlog {
     behind_us: u64,
     /// The longest wait for a reply since the load was last on schedule, in microseconds.
     pause_us: u64,
-    /// The smallest send lag since the last such wait, in microseconds.
+    /// The smallest send lag since the last pause of the server, in microseconds.
     least_us: u64,
 }
 
@@ -28,8 +28,8 @@ impl Backlog {
         self.pause_us = if is_over { pause_us } else { self.pause_us.max(pause_us) };
     }
 
-    /// Returns whether requests are late, but no later than the server's longest pause: the server did not answer for
-    /// this time, and the load is catching up.
+    /// Returns whether requests are late only because the server paused, and the load is catching up. The send lag is
+    /// then at most as long as the server's longest pause.
     pub(super) fn is_of_pause(self) -> bool {
         (CAUGHT_UP_US..=self.pause_us).contains(&self.behind_us) && self.pause_us >= LATE_US
     }
@@ -38,9 +38,9 @@ impl Backlog {
 /// A wait for a reply is a pause of the server only if it is at least this many times the median.
 const TIMES_THE_MEDIAN: u64 = 5;
 
-/// Returns the longest wait for a reply in microseconds that at least half of the clients saw, or the wait of the
-/// requests that are still unanswered: if the server pauses, all clients wait. Returns 0 if most requests wait about as
-/// long: then the server is slow, and does not pause.
+/// Returns the length of the server's pause in microseconds. If the server pauses, all clients wait. The length is
+/// therefore the longest wait that at least half of the clients saw, or the wait of requests without a reply, if that
+/// wait is longer. Returns 0 if most requests wait about as long: the server is then slow, and does not pause.
 pub(super) fn pause_us(interval: &Interval) -> u64 {
     let Interval { service, waiting_us, clients, .. } = interval;
     let others = f64::from(clients.div_ceil(2).max(1) - 1) / service.count().max(1) as f64;

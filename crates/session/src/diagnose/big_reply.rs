@@ -16,7 +16,7 @@ use crate::{
 /// The smallest mean reply size for a finding, in bytes. Writing such a reply takes longer than running a
 /// short command.
 pub(super) const LARGE_REPLY: f64 = 65_536.0;
-/// The smallest output rate that is reported, in bytes per second: about the capacity of a 1 Gbit/s network.
+/// The smallest output rate that is reported, in bytes per second. A 1 Gbit/s network transmits about this much.
 const MUCH: f64 = 100e6;
 
 /// The advice if single keys are large.
@@ -26,8 +26,7 @@ const FIND_KEYS: &str =
 const FIND_AT_SCREEN: &str =
     "press d to find the largest keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value";
 
-/// If the mean request has at least this number of bytes, redyno assumes that each request names hundreds of
-/// keys.
+/// If the mean request has at least this number of bytes, redyno assumes that each request names hundreds of keys.
 const MANY_KEYS: f64 = 4096.0;
 
 /// Returns the current finding, if any.

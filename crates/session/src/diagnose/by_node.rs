@@ -1,4 +1,4 @@
-//! Collects the findings of every node of a session, with the sums of its PINGs and its last gauges.
+//! Collects the findings, the sums of the PINGs and the last gauges of every node of a session.
 //!
 //! ```text
 //!                ┌─► node 0: findings, PINGs, gauges ─┐
@@ -15,7 +15,7 @@ use crate::{
     stats::Latency,
 };
 
-/// The largest number of nodes that are kept: as many as a session follows.
+/// The largest number of nodes whose findings are kept. A session follows at most this number of nodes.
 const MOST: usize = 128;
 
 /// One node of a session.

@@ -1,5 +1,5 @@
-//! Names the clients that cause a finding, from the recent replies to CLIENT LIST. It names a client only if
-//! there is enough evidence.
+//! Names the clients that cause a finding, from the recent replies to CLIENT LIST. A client is named only if there is
+//! enough evidence.
 //!
 //! ```text
 //!  10.0.0.7:51234 (app, jedis 5.1)    one connection has at least half of the commands, bytes or memory
@@ -30,7 +30,7 @@ fn identity(row: &ClientRow) -> Identity<'_> {
     (row.host(), row.name.as_deref(), row.library.as_deref())
 }
 
-/// Joins an address, a name and a library: `10.0.0.7:51234 (app, jedis 5.1)`. `None` without address and name.
+/// Joins an address, a name and a library: `10.0.0.7:51234 (app, jedis 5.1)`. Returns `None` without address and name.
 fn text((address, name, library): Identity<'_>) -> Option<String> {
     let beside = [name.filter(|_| address.is_some()), library].into_iter().flatten();
     let beside = beside.collect::<Vec<_>>().join(", ");
@@ -83,7 +83,7 @@ pub(super) fn of_command(now: &RecentState, name: &str, per_s: f64) -> Option<St
     }
 }
 
-/// Returns the client whose output buffer is the largest, if it has at least `least` bytes.
+/// Returns the client whose output buffer is the largest, if this buffer has at least `least` bytes.
 pub(super) fn with_output(now: &RecentState, least: f64) -> Option<String> {
     let buffers: Vec<_> = others(now.clients()?).map(|row| (row, row.output_memory as f64)).collect();
     let all: f64 = buffers.iter().map(|(_, bytes)| bytes).sum();
@@ -99,8 +99,8 @@ pub(super) fn of_replies(now: &RecentState) -> Option<String> {
     heaviest(&read, (MAJORITY * all).max(1.0))
 }
 
-/// Returns where the newest connections come from, if most of them have the same host, name or library. `per_s` is the
-/// number of new connections per second.
+/// Returns the host, name or library that most of the newest connections have in common. `per_s` is the number of new
+/// connections per second.
 pub(super) fn of_new_connections(now: &RecentState, per_s: f64) -> Option<String> {
     // The connections in question close soon, so a connection that is in two lists is none of them.
     let mut listed: BTreeMap<u64, u32> = BTreeMap::new();
@@ -129,7 +129,7 @@ pub(super) fn of_new_connections(now: &RecentState, per_s: f64) -> Option<String
     hosts.or_else(named).or_else(library)
 }
 
-/// Adds the library to a client from the slow log, `10.0.0.7:51234 (app)`, if the list contains the client.
+/// Adds the library of a client from the slow log, `10.0.0.7:51234 (app)`, if the list contains the client.
 pub(super) fn with_library(now: &RecentState, client: &str) -> String {
     let address = client.split(' ').next();
     let row = now.clients().and_then(|list| list.rows.iter().find(|row| row.address.as_deref() == address));
@@ -170,7 +170,7 @@ mod tests {
         })
     }
 
-    /// Returns the finding about MGETs, 195 a second, with these clients.
+    /// Returns the finding about 195 MGETs per second, with these clients.
     fn of_mgets(rows: &[ClientRow]) -> Finding {
         first(4, |second| {
             let mget = CommandStat { calls: 195, usec: 780_000, ..CommandStat::default() };

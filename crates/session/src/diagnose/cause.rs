@@ -4,7 +4,7 @@
 //!  602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000
 //!  602 ms, near: a fork held the server for 412 µs      much too short for a cause
 //! ```
-//! An event on the server is known only after the next poll, and a server that hangs answers no poll.
+//! An event on the server is known only after the next poll. A server that hangs answers no poll.
 
 use std::fmt;
 
@@ -51,11 +51,11 @@ const OUTAGE_NS: u64 = 100_000_000;
 /// delay may be the wait for earlier requests.
 const LEAST_SHARE: f64 = 0.5;
 
-/// The rank of a stall of the server. The stall is the cause only if no other event explains the delay: most other events
-/// name the reason why the server did not answer.
+/// The rank of a stall of the server. A stall is reported as the cause only if no other event explains the delay. Most
+/// other events say why the server did not answer.
 const STALL_RANK: u8 = 50;
 
-/// An interval may be up to this many seconds longer than the time between a slow command and the poll that reports it.
+/// An interval may end up to this many seconds after the poll that reports a slow command.
 const RECORD_S: f64 = 1.0;
 
 /// An event as a possible cause.
@@ -64,7 +64,7 @@ struct PossibleCause {
     client: Option<String>,
     /// How long the event blocked the server, in nanoseconds; `None` if unknown.
     held_ns: Option<f64>,
-    /// Whether the event is an entry of the slow log, whose moment is known only to a second or two.
+    /// Whether the event is an entry of the slow log. Its moment is then known only to a second or two.
     is_logged: bool,
     /// Whether the event blocks all clients while it lasts.
     is_outage: bool,
@@ -73,15 +73,15 @@ struct PossibleCause {
 }
 
 impl Cause {
-    /// Returns the most probable cause of `delay` among `events`; `None` if the delay is usual, or if no event is near
-    /// the delay.
+    /// Returns the most probable cause of `delay` among `events`. Returns `None` if the delay is usual, or if no event
+    /// is near the delay.
     pub fn of<'a>(delay: Delay, events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         Self::beside(delay, events, &[])
     }
 
-    /// Returns the cause like [`of`](Self::of). `longer_s` are the times of the intervals near the delay with longer
-    /// delays. A slow command explains only the longest delay within the time in which the command may have run: the
-    /// slow log does not contain its exact moment. Two slow commands explain the two longest delays, and so on.
+    /// Returns the cause like [`of`](Self::of). `longer_s` has the times of nearby intervals that contain longer
+    /// delays. The slow log does not contain the exact moment of a command. A slow command therefore explains only the
+    /// longest delay in the time in which the command may have run. Two slow commands explain the two longest delays.
     pub fn beside<'a>(
         delay: Delay,
         events: impl IntoIterator<Item = &'a Event>,
@@ -113,8 +113,8 @@ impl Cause {
         })
     }
 
-    /// Returns the most probable cause of the longest request of the load. If another node than the first answered this
-    /// request, the cause is unknown, because `timeline` has only the events of the first node.
+    /// Returns the most probable cause of the longest request of the load. The cause is unknown if another node than
+    /// the first answered this request: `timeline` has only the events of the first node.
     pub fn of_load(worst: Worst, timeline: &Timeline) -> Option<Self> {
         let parts = timeline.segments.iter().flat_map(|segment| &segment.total.nodes);
         let slowest = parts.max_by_key(|(_, part)| part.service.max_ns());
@@ -162,9 +162,8 @@ impl Delay {
         }
     }
 
-    /// Returns a sort key. A more probable cause has a lower key. The criteria are, in this order: the event
-    /// explains the delay, it is nearer (in whole seconds), it has more information, its length is more
-    /// similar.
+    /// Returns a sort key. A more probable cause has a lower key. The first criterion is whether the event explains the
+    /// delay. The next criteria are its distance in whole seconds, its rank, and how similar its length is.
     fn order(&self, suspect: &PossibleCause, away_s: f64) -> f64 {
         let unlike =
             suspect.held_ns.map_or(1.0, |held_ns| (held_ns.max(1.0) / self.ns.max(1) as f64).ln().abs());
@@ -216,7 +215,8 @@ impl PossibleCause {
     }
 }
 
-/// Returns whether redyno gave up because the server did not answer. This is a consequence of the delay, not its cause.
+/// Returns whether `cause` says that redyno gave up because the server did not answer. Giving up is a consequence of
+/// the delay, not its cause.
 fn is_silence(cause: &str) -> bool {
     ["no answer to ", "no reply for ", "not answered"].iter().any(|silent| cause.contains(silent))
 }

@@ -9,7 +9,7 @@ const SOME: f64 = 200.0;
 /// From this number of new connections per second on, the finding is a warning. A connection takes about 50
 /// µs of the main thread's time.
 const MANY: f64 = 1000.0;
-/// If clients send at most this number of commands per connection, redyno attributes the main thread's time
+/// The largest number of commands per connection for this finding. redyno then attributes the main thread's time
 /// outside of commands to connecting.
 const FEW: f64 = 3.0;
 /// The finding is a problem when connecting takes at least this share of the main thread's time.

@@ -1,8 +1,7 @@
 //! Five kinds of evidence that redyno itself, not the server, limits a result.
 //!
-//! The shares in the table were measured with one worker and GET. The server and redyno had one core each.
-//! For the last column, four compilations (builds) also ran on these two cores. The null server replies
-//! without doing any work.
+//! The shares in the table were measured with one worker and GET. The server and redyno had one core each. For the last
+//! column, four compilers also ran on these two cores. The null server replies without doing any work.
 //!
 //! | | Redis, 1 to 1000 clients | null server, saturated | four builds on the same two cores |
 //! |---|---|---|---|
@@ -44,8 +43,8 @@ pub(super) struct Evidence {
 /// Requests above one of these percentiles count as slow. The first percentile with enough samples is used.
 const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
-/// Returns the evidence in an interval, the strongest first: each kind whose share is at least `threshold`. A recording
-/// has the same evidence as the live session.
+/// Returns each kind of evidence in an interval whose share is at least `threshold`, the strongest first. A recording
+/// gives the same evidence as the live session.
 pub(super) fn evidence(stretch: &Interval, threshold: impl Fn(EvidenceKind) -> f64) -> Vec<Evidence> {
     let found = EvidenceKind::ALL.into_iter().filter_map(|kind| kind.look(stretch));
     found.filter(|found| found.share >= threshold(found.kind)).collect()
@@ -55,16 +54,17 @@ impl EvidenceKind {
     /// All kinds of evidence, the strongest first.
     const ALL: [Self; 5] = [Self::Reader, Self::Cpu, Self::RunDelay, Self::Tail, Self::ReadWait];
 
-    /// Returns two shares: the evidence begins at the first share, and ends below the second, lower share. So
-    /// a figure that varies around the first share is reported only once.
+    /// Returns two shares. The evidence begins at the first share, and ends below the second, lower share. A figure
+    /// that varies around the first share is therefore reported only once.
     ///
-    /// - Reader: the same shares as for the run-queue delay, because the first record of a batch may be slightly late.
+    /// - Reader: the shares are the same as for the run-queue delay, because the first record of a batch may be
+    ///   slightly late.
     /// - CPU: a saturated worker shows 0.92 to 0.95, because it still enters the kernel to poll.
     /// - Run-queue delay: waking up alone takes 5 % of the time. A share of 20 % means that another process is busy,
     ///   which affects every latency.
     /// - The tail: if most of the slow requests waited for a core, the percentile describes this machine.
-    /// - Waiting to be read: replies wait in redyno for half of the service time, as long as server and
-    ///   network take together.
+    /// - Waiting to be read: replies wait in redyno for at least half of the service time. Server and network together
+    ///   take no more time than redyno.
     pub(super) fn thresholds(self) -> (f64, f64) {
         match self {
             Self::Cpu => (0.90, 0.80),
@@ -116,8 +116,8 @@ impl EvidenceKind {
     }
 }
 
-/// Returns how large a share of the slow requests waited for a core, and the text about this share. `held`
-/// has the requests that spent at least half of their time waiting for a core.
+/// Returns the share of the slow requests that waited for a core, and the text about this share. `held` has the
+/// requests that spent at least half of their time waiting for a core.
 fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let all = stretch.response.as_ref().unwrap_or(&stretch.service);
     let slow_from = |name| {
@@ -142,7 +142,8 @@ fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     Some((share, words))
 }
 
-/// Returns the agent with the largest figure in its last interval; `None` if the figure is unknown.
+/// Returns the agent with the largest `figure` in its last interval. Returns `None` if the figure is unknown for all
+/// agents.
 fn most_of_agents(stretch: &Interval, figure: impl Fn(&AgentState) -> Option<f64>) -> Option<u16> {
     let known = stretch.agent_states.iter().filter_map(|(agent, state)| Some((agent, figure(state)?)));
     known.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(agent, _)| *agent)

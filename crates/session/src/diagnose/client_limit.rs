@@ -1,4 +1,4 @@
-//! Finding: redyno itself is the limit. If the server is slow, redyno is not the limit, even if its workers
+//! Finding: redyno itself is the limit. While the server is slow, there is no such finding, even if redyno's workers
 //! use much CPU time.
 
 use super::{
@@ -22,13 +22,14 @@ const ENOUGH_S: f64 = 0.9;
 /// settings, the earlier verdict stays until the new setting has been measured for a second.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientLimit {
-    /// The number of intervals that count: those since the segment began and since the server was last slow.
+    /// The number of recent intervals that count. An interval counts if it is later than the start of the segment, and
+    /// later than the last time when the server was slow.
     counted: usize,
     /// The kinds of evidence in the present verdict.
     resting: Vec<EvidenceKind>,
     probes: Probes,
-    /// The tick (quarter second) of the last interval, while the probes have not reported on this interval
-    /// yet; otherwise `None`.
+    /// The tick (quarter second) of the last interval, if the probes have not reported on this interval yet. Otherwise
+    /// `None`.
     unjudged: Option<u64>,
 }
 
@@ -96,8 +97,8 @@ impl ClientLimit {
         self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))
     }
 
-    /// Returns the verdict on the recent intervals without the last `but` intervals; `None` if their total time is too
-    /// short.
+    /// Returns the verdict on the recent intervals without the last `but` intervals. Returns `None` if their total time
+    /// is too short.
     fn judge_before(&mut self, but: usize, now: &RecentState) -> Option<RuleVerdict> {
         self.unjudged = None;
         let parts = now.last(WINDOW_S, but);

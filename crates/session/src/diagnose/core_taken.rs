@@ -16,8 +16,8 @@ const WAITS: f64 = 0.10;
 /// The finding is a problem when the server's thread waits for a core for at least this share of the time. Requests
 /// then mostly wait.
 const WAITS_LONG: f64 = 0.30;
-/// If a busy process runs on the server's core, the finding also begins when the server waits for at least this share of
-/// the time in which it has work. A server that is idle for most of the time never waits for 10 % of the time.
+/// If a busy process runs on the server's core, a smaller wait is enough: the server waits for this share of the time
+/// in which it has work. A server that is mostly idle never waits for 10 % of the whole time.
 const WAITS_OF_WORK: f64 = 0.15;
 /// The smallest share of the time for [`WAITS_OF_WORK`].
 const LEAST: f64 = 0.03;
@@ -28,13 +28,14 @@ const VERY_BUSY: f64 = 0.50;
 /// The advice if it is unknown which process runs on the server's core.
 const TOP: &str = "top -H shows what runs on the server's core";
 
-/// Returns the share of the time in which the server's thread waits for a core. A thread that the CPU limit of its cgroup
-/// stops waits, too. The finding "cpu limit" reports this part.
+/// Returns the share of the time in which the server's thread waits for a core. Time in which the CPU limit of a cgroup
+/// stops the thread is included. The finding "cpu limit" reports this part.
 fn waiting(gauges: &Gauges) -> Option<f64> {
     gauges[Gauge::ServerRunDelay].map(|share| share - gauges[Gauge::ServerThrottled].unwrap_or_default())
 }
 
-/// Returns the share of the time with work in which the server's thread waits for a core; 0 without work.
+/// Returns the server thread's wait for a core as a share of the time in which the server has work. Returns 0 if the
+/// server has no work.
 fn waiting_of_work(gauges: &Gauges) -> Option<f64> {
     let share = waiting(gauges)?;
     let work = share + gauges[Gauge::ServerCpu].unwrap_or(1.0);

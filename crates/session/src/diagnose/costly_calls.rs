@@ -47,8 +47,8 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     Some(Finding { subject: costly.name.clone(), explains: costly.share, ..finding })
 }
 
-/// Returns whether the sum of a command's calls decides about it. For commands with longer calls, the slow
-/// log decides.
+/// Returns whether the sum of a command's calls decides whether there is a finding. For commands with longer calls, the
+/// slow log decides.
 pub(super) fn is_costly(command: &CommandUse) -> bool {
     (COSTLY_US..SLOW_US).contains(&command.mean_us) && command.share >= LOW_SHARE
 }

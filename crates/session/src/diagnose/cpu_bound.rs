@@ -7,7 +7,7 @@ use crate::{gauge::Gauge, units};
 const FULL: f64 = 0.95;
 /// The finding ends when the main thread uses less than this share of a core.
 const FREE: f64 = 0.90;
-/// If commands take less than this share of the main thread's time, the thread mostly reads requests and writes
+/// If commands take less than this share of the main thread's time, this thread mostly reads requests and writes
 /// replies.
 const MOSTLY_IO: f64 = 0.5;
 /// The advice on the screen if commands take most of the time. Key `d` finds hot keys under any eviction policy.

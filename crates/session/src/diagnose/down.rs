@@ -1,4 +1,4 @@
-//! Finding: the server is down: its machine answers, but refuses each connection.
+//! Finding: the server is down. Its machine answers, but refuses each connection.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ pub(super) fn without_connection(errors: &BTreeMap<String, u64>) -> u64 {
     ["refused", "reset"].into_iter().filter_map(|kind| errors.get(kind)).sum()
 }
 
-/// Returns whether the load had no connection for a part of the interval, or lacked connections to one of its servers.
+/// Returns whether the load had no connection for a part of the interval, or had too few connections to one of its
+/// servers.
 pub(super) fn is_cut_off(part: &Interval) -> bool {
     part.outage_s > 0.0
         || without_connection(&part.connects_failed) > 0

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Finding;
 
-/// If a finding begins again after at most this pause, in seconds, the episode of the finding continues.
+/// The longest pause of a finding, in seconds, after which the same episode continues.
 const SAME_S: f64 = 60.0;
 /// The time in seconds between two records that update the findings.
 const RECORD_S: f64 = 1.0;
@@ -19,7 +19,7 @@ pub struct Episode {
     pub finding: Finding,
     /// The start of the finding, in seconds of the session.
     pub since_s: f64,
-    /// The end of the finding, in seconds of the session. While the finding is active, this is the time of the last
+    /// The end of the finding, in seconds of the session. While the finding is active, the end is the time of the last
     /// record.
     pub until_s: f64,
     /// Whether the finding is still active.
@@ -34,7 +34,7 @@ pub struct Episodes {
     kept: Vec<Episode>,
     /// The number of episodes that were not stored, because there were too many.
     pub left_out: u64,
-    /// The end of the last time in which nothing was recorded, in seconds of the session. No episode continues after it.
+    /// The end of the last gap in the recording, in seconds of the session. No episode continues across a gap.
     recorded_s: f64,
 }
 
@@ -50,14 +50,15 @@ impl Episodes {
         self.kept.iter().filter(is_active).map(|episode| &episode.finding)
     }
 
-    /// Ends all episodes. Nothing was recorded for a while before `t_s`, in seconds of the session.
+    /// Ends all episodes, because nothing was recorded for a while before `t_s`, in seconds of the session.
     pub(super) fn end(&mut self, t_s: f64) {
         self.recorded_s = t_s;
         self.kept.iter_mut().for_each(|episode| episode.stands = false);
     }
 
-    /// Adds the findings that are active at `t_s`, in seconds of the session: those that are shown, and all. An episode
-    /// begins when its finding is shown, and continues while a cause hides the finding.
+    /// Adds the findings that are active at `t_s`, in seconds of the session. `now` has the findings that are shown.
+    /// `all` also has the findings that are hidden, because their cause is shown instead. An episode begins when its
+    /// finding is shown, and continues while the finding is hidden.
     pub(super) fn push(&mut self, t_s: f64, now: &[Finding], all: &[Finding]) {
         for episode in self.kept.iter_mut().filter(|episode| episode.stands) {
             episode.stands = all.iter().any(|finding| finding.is_like(&episode.finding));

@@ -6,8 +6,8 @@ use crate::{gauge::Gauge, units};
 /// Evictions are reported from this number of evicted keys per second on. A full cache always evicts some
 /// keys.
 const KEYS: f64 = 100.0;
-/// The finding is a warning if the server evicts at least this number of keys per command. A full cache
-/// evicts about one key per write, and more keys if large values replace small values.
+/// The finding is a warning if the server evicts at least this number of keys per command. A full cache evicts about
+/// one key per write. If large values replace small values, the cache evicts more keys per write.
 const STORM: f64 = 1.5;
 /// The finding about nearly full memory begins when at least this share of the memory limit is used.
 const NEARLY: f64 = 0.95;
@@ -38,7 +38,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     Some(Finding { next_at_screen, ..finding })
 }
 
-/// Returns the finding about a memory limit that is nearly reached, while the server evicts no keys.
+/// Returns the finding that the memory limit is nearly reached, if the server evicts no keys.
 pub(super) fn nearly_full(now: &RecentState, stands: bool) -> Option<Finding> {
     let used = now.gauge(Gauge::UsedMemory)?;
     let limit = now.gauge(Gauge::MaxMemory).filter(|limit| *limit > 0.0)?;

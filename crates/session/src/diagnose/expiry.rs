@@ -3,7 +3,7 @@
 use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};
 
-/// With fewer expired keys per second than this, there is no finding.
+/// The smallest number of expired keys per second for a finding.
 const KEYS: f64 = 500.0;
 /// The finding begins when removing expired keys takes at least this share of the main thread's time. The server itself
 /// limits this share to 25 %.

@@ -46,8 +46,8 @@ impl Rule for FailingRequests {
     }
 }
 
-/// Returns the finding if at least the share `many` of the answers are errors of the server. Errors of connections, such
-/// as `timeout`, have names in lower case and their own findings.
+/// Returns the finding if at least the share `many` of the answers are errors of the server. Errors of connections,
+/// such as `timeout`, have names in lower case. These errors have their own findings.
 fn found(all: &Interval, many: f64) -> Option<Finding> {
     let is_of_server = |(kind, _): &(&String, &u64)| kind.starts_with(|c: char| c.is_ascii_uppercase());
     let failed = || all.errors.iter().filter(is_of_server);

@@ -11,10 +11,10 @@ redyno_engine::named_values! {
     pub enum Severity {
         /// For information: at present, nothing is slow because of the finding.
         Note "note",
-        /// Requests are slower than they need to be, or the figures are misleading.
+        /// Requests are slower than necessary, or the figures are misleading.
         #[default]
         Warning "warning",
-        /// Requests lose most of their time because of the finding, or no request is answered.
+        /// Requests lose most of their time because of this finding, or the server answers no request.
         Problem "problem",
     }
 }
@@ -24,24 +24,22 @@ redyno_engine::named_values! {
 pub struct Finding {
     /// The name of the rule, such as `client limit`.
     pub rule: &'static str,
-    /// What the finding is about, if a rule has findings about several things: the name of a command. Otherwise, it is
-    /// empty.
+    /// The name of the command that the finding is about, if the rule has one finding per command. Otherwise empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub subject: String,
     /// The severity of the finding.
     pub severity: Severity,
-    /// Whether redyno or its machine is the cause. The figures then do not describe the server.
+    /// Whether redyno or its machine is the cause. If so, the figures do not describe the server.
     pub is_ours: bool,
-    /// Whether the finding is a symptom without a known cause. A symptom is left out while another finding names the
+    /// Whether the finding is a symptom without a known cause. A symptom is not shown while another finding names the
     /// cause.
     pub is_symptom: bool,
-    /// Whether the sentence only repeats the rule's name, so that a printed line needs only the evidence.
+    /// Whether the sentence only repeats the rule's name. A printed line then needs only the evidence.
     pub is_brief: bool,
-    /// Whether the status line shows the finding although it is a note.
+    /// Whether the status line shows this finding even if the severity is only a note.
     pub is_news: bool,
-    /// The share of time in which the cause kept the server's main thread from serving other requests, from 0
-    /// to 1; 0 if unknown. If findings are equally severe, the one with the largest share is the most
-    /// important.
+    /// The share of time in which the cause kept the server's main thread from serving other requests, from 0 to 1; 0
+    /// if unknown. Of equally severe findings, the finding with the largest share is the most important.
     pub explains: f64,
     /// The start of the finding, in seconds of the session.
     pub since_s: f64,
@@ -49,9 +47,9 @@ pub struct Finding {
     pub short: String,
     /// The finding as a sentence: `the client is the limit`.
     pub long: String,
-    /// The evidence, the strongest first; empty if the sentence contains it.
+    /// The evidence, the strongest first. The list is empty if the sentence contains the evidence.
     pub evidence: Vec<String>,
-    /// The advice, such as `give more clients`; empty if there is none. A reason and a colon may precede the advice.
+    /// The advice, such as `give more clients`; empty without advice. A reason and a colon may precede the advice.
     pub next: String,
     /// The advice that the session's screen shows, if it differs from `next`.
     pub next_at_screen: Option<&'static str>,
@@ -85,13 +83,14 @@ impl Finding {
         (self.rule, &self.subject) == (other.rule, &other.subject)
     }
 
-    /// Sets the advice, and the evidence that is known.
+    /// Sets the advice and the evidence. Unknown evidence is left out.
     #[must_use]
     pub(super) fn with(self, evidence: impl IntoIterator<Item = Option<String>>, next: &str) -> Self {
         Self { evidence: evidence.into_iter().flatten().collect(), next: next.to_owned(), ..self }
     }
 
-    /// Replaces `a client` or `this client` (with `client` as the noun) by the name of the client, if it is known.
+    /// Replaces `a client` or `this client` by the name of the client, if the name is known. `noun` replaces the word
+    /// `client` in the searched text.
     #[must_use]
     pub(super) fn naming(mut self, noun: &str, name: Option<&str>) -> Self {
         for (name, article) in name.iter().flat_map(|name| [(name, "a"), (name, "this")]) {

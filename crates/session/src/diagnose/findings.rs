@@ -1,4 +1,4 @@
-//! Applies all rules to one stream of records: the present findings.
+//! Applies all rules to one stream of records. The result is the present findings.
 
 use super::{
     Finding, Severity, big_reply, churn,
@@ -118,7 +118,7 @@ impl Findings {
         explained(self.all())
     }
 
-    /// Returns the present findings, with symptoms of a known cause.
+    /// Returns the present findings, including symptoms of a known cause.
     fn all(&self) -> Vec<Finding> {
         self.watches.iter().filter_map(|watch| watch.stands.clone()).collect()
     }
@@ -134,9 +134,9 @@ impl Findings {
         TimeSpent::of(&self.now)
     }
 
-    /// Takes a record of another node of the session. The first node is compared with the other nodes by
-    /// these records. For any other node, only the segments count, because they contain the settings of the
-    /// load.
+    /// Takes a record of another node of the session. The rules use these records to compare the first node with the
+    /// other nodes. If this value does not belong to the first node, only the segments count, because they contain the
+    /// settings of the load.
     pub fn push_other(&mut self, record: &Record) {
         self.now.push_other(record);
         self.watches.iter_mut().for_each(|watch| watch.rule.push_other(record));
@@ -223,9 +223,9 @@ fn is_more(finding: &Finding) -> bool {
 }
 
 /// Returns the findings, the most severe first. Findings of equal severity are sorted by `explains`, the largest first.
-/// The advice of an overload names its cause: a server that does not answer, the finding that names redyno itself or,
-/// if there is none, the finding about a slow server. If a finding names a cause outside of redyno, symptoms are
-/// removed. The evidence of severe symptoms is then added to the first finding with such a cause.
+/// The advice of an overload names the cause of the overload, if another finding has this cause. If a finding names a
+/// cause outside of redyno, symptoms are removed. The first finding with such a cause then gets the evidence of severe
+/// symptoms.
 pub(super) fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by(|left, right| {
         right.severity.cmp(&left.severity).then(right.explains.total_cmp(&left.explains))

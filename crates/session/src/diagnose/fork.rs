@@ -9,7 +9,7 @@ use crate::{events::EventKind, gauge::Gauge, units};
 
 /// How long a fork counts as recent, in seconds.
 const WINDOW_S: f64 = 12.0;
-/// The shortest fork that is reported, in microseconds: the time of ten requests of 1 ms.
+/// The shortest fork that is reported, in microseconds. In this time, a client could send ten requests of 1 ms.
 const HELD_US: u64 = 10_000;
 /// The shortest fork that is a problem and not only a warning, in microseconds.
 const HELD_LONG_US: u64 = 500_000;

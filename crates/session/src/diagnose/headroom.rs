@@ -1,4 +1,4 @@
-//! Findings about the settings of the load: more clients or a longer pipeline would increase the throughput, or the
+//! Findings about the settings of the load. More clients or a longer pipeline would increase the throughput, or the
 //! rate is the limit.
 //!
 //! ```text
@@ -111,7 +111,7 @@ impl Headroom {
     }
 }
 
-/// Returns the finding that the rate is the limit: the load reaches the rate, and the server has time to spare.
+/// Returns the finding that the rate is the limit. The load reaches the rate, and the server has time to spare.
 pub(super) fn rate_limit(now: &RecentState, _: bool) -> Option<Finding> {
     let segment = now.segment.as_ref().filter(|segment| is_judged(segment))?;
     let rate = f64::from(segment.knobs.rate?);
@@ -132,8 +132,8 @@ mod tests {
     use super::*;
     use crate::diagnose::{Findings, fixture::Second};
 
-    /// Returns the findings after four seconds of each setting in `each`: the number of clients, and the operations per
-    /// second.
+    /// Returns the findings after four seconds of each setting in `each`. A setting is the number of clients and the
+    /// operations per second.
     fn found(each: &[(u32, u64)]) -> Vec<Finding> {
         let mut findings = Findings::default();
         for (number, &(clients, ops)) in (1..).zip(each) {

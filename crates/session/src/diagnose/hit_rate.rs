@@ -14,12 +14,13 @@ const LOW: f64 = 0.90;
 /// The finding ends when the share of hits is above this value. `GOOD` is higher than `LOW`, so the finding does not
 /// flicker.
 const GOOD: f64 = 0.92;
-/// The smallest number of reads for a verdict: a share of 90 % is then known to within 2 percentage points.
+/// The smallest number of reads for a verdict. With this number, a share of 90 % is known to within 2 percentage
+/// points.
 const ENOUGH: u64 = 1000;
 /// The length of the judged period, in seconds.
 const WINDOW_S: f64 = 4.0;
-/// If the share of hits rises by at least this value within the period, there is no finding, because the load
-/// is still writing the keys that it reads.
+/// If the share of hits rises by at least this value within the period, there is no finding: the load is still writing
+/// the keys that it reads.
 const RISING: f64 = 0.02;
 
 /// Checks whether at least nine tenths of the reads find their key.
@@ -80,7 +81,7 @@ impl Reads {
         self.hits as f64 / (self.hits + self.misses).max(1) as f64
     }
 
-    /// Returns the finding of a low hit rate, with advice for `workload`. `is_restarted` is whether the server was
+    /// Returns the finding of a low hit rate, with advice for `workload`. `is_restarted` is true if the server was
     /// restarted a short time ago.
     fn low(self, workload: &Workload, is_restarted: bool) -> Finding {
         let short = format!("hit rate {}", units::percent(self.share()));
@@ -142,7 +143,7 @@ mod tests {
         }))
     }
 
-    /// Returns, for each second, whether a low hit rate is reported. `hits` are the hits of each second in
+    /// Returns for each second whether a low hit rate is reported. `hits` has the number of hits in each second, out of
     /// 1000 reads.
     fn said(segment: Segment, hits: &[u64]) -> Vec<bool> {
         let mut findings = Findings::default();

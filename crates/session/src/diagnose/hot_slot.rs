@@ -1,5 +1,5 @@
-//! Finding: one slot of a cluster gets so many requests that its node is far busier than the other nodes. A
-//! slot belongs to one node, so more nodes do not help.
+//! Finding: one slot of a cluster gets so many requests that its node is far busier than the other nodes. More nodes do
+//! not help, because a slot belongs to one node.
 
 use std::collections::BTreeMap;
 
@@ -62,8 +62,8 @@ impl SlotRequests {
         other.nodes.iter().for_each(|(node, n)| *self.nodes.entry(*node).or_default() += n);
     }
 
-    /// Returns the finding about the slot with the most requests. There is no finding if the slot's share of
-    /// the requests is below `part` times the limit at which the finding begins.
+    /// Returns the finding about the slot with the most requests. There is no finding if the slot's share of the
+    /// requests is below `part` times the limit at which the finding begins.
     fn finding(&self, session: Option<&SessionStart>, part: f64) -> Option<Finding> {
         let all: u64 = self.nodes.values().sum();
         let (slot, requests) = self.slots.iter().max_by_key(|(_, requests)| **requests)?;

@@ -1,8 +1,8 @@
-//! Finding: the I/O threads of the server, which read requests and write replies, have no time left.
+//! Finding: the I/O threads of the server have no time left. These threads read requests and write replies.
 //!
-//! Most I/O threads wait for work in a busy loop, so they always use a whole core. redyno can see only on
-//! some servers whether they have time left. Valkey reports their time at work from version 9.1 on. In Redis
-//! from version 8.0 on, I/O threads without work sleep, so their CPU time is the time at work.
+//! Most I/O threads wait for work in a busy loop, so they always use a whole core. Their CPU time then does not show
+//! whether they have time left. Valkey reports the working time of its I/O threads from version 9.1 on. In Redis from
+//! version 8.0 on, I/O threads without work sleep, so their CPU time is their working time.
 
 use super::{Finding, Severity, now::RecentState};
 use crate::{gauge::Gauge, units};

@@ -1,5 +1,5 @@
-//! Finding: some agents (the machines that generate the load together) do not report, so their share of the
-//! load is missing.
+//! Finding: some agents do not report, so their share of the load is missing. Agents are the machines that generate the
+//! load together.
 
 use std::collections::BTreeMap;
 
@@ -34,9 +34,9 @@ struct Agent {
     is_lost: bool,
     /// The agent's clients in its last report about the present segment.
     clients: Option<u32>,
-    /// The agent's replies in the present segment, or until the agent was lost.
+    /// The replies that the agent received in the present segment. For a lost agent, the count ends with the loss.
     ops: u64,
-    /// The replies that all agents together received in the same period.
+    /// The replies that all agents together received in the period of `ops`.
     ops_of_all: u64,
 }
 
@@ -107,8 +107,8 @@ impl LostAgents {
         Some(Finding { severity: Severity::Problem, is_ours: true, ..finding })
     }
 
-    /// Returns the clients and the rate that the lost agents had, and their share of the replies up to their loss;
-    /// `None` if an agent has never reported its clients.
+    /// Returns the clients and the rate of the lost agents, and their share of the replies before they were lost.
+    /// Returns `None` if a lost agent has never reported its clients.
     fn shortfall(&self, lost: &[(&usize, &Agent)]) -> Option<String> {
         let knobs = self.knobs.as_ref()?;
         let clients = lost.iter().map(|(_, agent)| agent.clients).sum::<Option<u32>>()?;

@@ -1,16 +1,16 @@
-//! Finding: many more reads of other clients than usual find no key, so these clients must get the values
-//! elsewhere. The rule `hit rate` checks redyno's own load.
+//! Finding: far fewer reads of other clients find their key than usual, so these clients must get the values elsewhere.
+//! The rule `hit rate` checks redyno's own load.
 
 use super::{Finding, now::RecentState};
 use crate::{gauge::Gauge, units};
 
 /// The finding begins when the hit rate is at least this much below its usual value.
 const FALL: f64 = 0.20;
-/// The finding ends when the difference between the hit rate and its usual value falls below this.
+/// The finding ends when the hit rate is less than this much below its usual value.
 const NEAR: f64 = 0.10;
 /// The smallest number of lookups per second for a verdict. With fewer lookups, the hit rate depends on chance.
 const ENOUGH: f64 = 100.0;
-/// Evictions and expirations count as evidence if they remove at least this many keys per second.
+/// The smallest number of evicted or expired keys per second that counts as evidence.
 const SOME: f64 = 10.0;
 
 /// Returns the current finding, if any.

@@ -15,8 +15,8 @@ use crate::{events::EventKind, gauge::Gauge, units};
 const TIMES: u64 = 2;
 /// A rise of the fastest PING is reported only if it is at least this many nanoseconds.
 const RISE_NS: u64 = 500_000;
-/// Even without a baseline, the path counts as long if the fastest PING takes at least this many nanoseconds.
-/// PINGs within a data centre are faster.
+/// Without a baseline, the path counts as long if the fastest PING takes at least this many nanoseconds. PINGs within a
+/// data centre are faster.
 const FAR_NS: u64 = 2_000_000;
 /// The shortest PING that may have waited for a TCP retransmission, in nanoseconds. Linux waits at least 200 ms before
 /// it sends a packet again.
@@ -26,7 +26,8 @@ const LOSS_S: f64 = 10.0;
 /// If at least this many reports have a late PING, packets count as lost. A single pause of the server or of
 /// this machine causes one or two such reports.
 const LATE: usize = 3;
-/// If the server waits for a core for at least this share of a sample's time, this wait explains a late PING.
+/// If the server waits for a core for at least this share of the time, the wait explains a late PING in the same
+/// sample.
 const WAITED: f64 = 0.1;
 /// From this number of retransmitted TCP segments per second on, packets count as lost.
 const RESENT: f64 = 1.0;
@@ -145,7 +146,7 @@ mod tests {
         assert_eq!(slower(0).severity, Severity::Warning, "a server on this machine is near");
     }
 
-    /// Adds the commands of a second that took `ms` of it.
+    /// Adds calls of a command to a second. The calls take `ms` milliseconds in total.
     fn spend(second: &mut Second, command: &str, calls: u64, ms: u64) {
         let stat = CommandStat { calls, usec: ms * 1000, ..CommandStat::default() };
         second.status.command_stats.insert(command.to_owned(), stat);

@@ -1,4 +1,5 @@
-//! The common input of all rules of findings: the machine, the server, the segment and its last seconds.
+//! The common input of all rules of findings: figures of the machine, of the server, and of the last seconds of the
+//! segment.
 
 use std::collections::BTreeMap;
 
@@ -15,22 +16,22 @@ use crate::{
 
 /// How long samples of server and host are kept, in seconds.
 const SAMPLES_S: f64 = 15.0;
-/// The times of commands are added up over this time, in seconds: long enough for a command that is sent
+/// Times of commands are summed over this period, in seconds. The period is long enough for a command that is sent
 /// every few seconds.
 pub(super) const COMMANDS_S: f64 = 5.5;
 /// How long an event is kept, in seconds.
 const EVENTS_S: f64 = 30.0;
 /// How long a restart explains missing keys, in seconds. Clients need minutes to fill a large cache again.
 pub(super) const RESTART_S: f64 = 600.0;
-/// How long a reply to CLIENT LIST is kept, in seconds. The server is asked for the list every 5 s, and less often if the
-/// list is long.
+/// How long a reply to CLIENT LIST is kept, in seconds. redyno sends CLIENT LIST every 5 s, and less often if the list
+/// is long.
 const LISTS_S: f64 = 30.0;
 /// The maximum age of a sample that describes the present, in seconds.
 const FRESH_S: f64 = 3.5;
-/// A finding begins after this number of samples above the threshold of a gauge, and ends after this number of samples
-/// below the threshold.
+/// A finding begins after this number of samples above its threshold, and ends after the same number of samples below
+/// the threshold.
 const STEADY: usize = 3;
-/// The server counts as busy from this share of the time on.
+/// The smallest share of the time from which the server counts as busy.
 pub(super) const BUSY: f64 = 0.8;
 
 /// The recent state of one target, updated with each record.
@@ -42,8 +43,8 @@ pub(super) struct RecentState {
     pub(super) session: Option<SessionStart>,
     /// The current segment.
     pub(super) segment: Option<Segment>,
-    /// The settings of the load, if this is not the state of the first node. Only the first node has the
-    /// records of the load.
+    /// The settings of the load, if this value does not belong to the first node. Only the first node has the records
+    /// of the load.
     load_elsewhere: Option<Knobs>,
     /// The last intervals of the current segment, without the figures of each operation and node.
     parts: Vec<Interval>,
@@ -59,7 +60,7 @@ pub(super) struct RecentState {
     pub(super) events: RecentValues<EventKind>,
     /// The time of the server's last restart, in seconds of the session.
     restarted_s: Option<f64>,
-    /// How late the load is.
+    /// The send lag of the load.
     pub(super) backlog: Backlog,
     /// The answered requests of the load.
     answers: RecentValues<AnsweredRequests>,
@@ -189,8 +190,8 @@ impl RecentState {
         self.hosts.since(self.t_s - FRESH_S).next()
     }
 
-    /// Returns two numbers: in how many samples of the last `window_s` seconds the server's main thread was in this
-    /// state, and how many samples there were.
+    /// Counts the samples of the last `window_s` seconds in which the server's main thread was in this state. Returns
+    /// this count and the number of all samples.
     pub(super) fn in_state(&self, state: char, window_s: f64) -> (usize, usize) {
         let states = self.hosts.since(self.t_s - window_s).filter_map(|host| host.server.as_ref()?.state);
         states.fold((0, 0), |(n, all), known| (n + usize::from(known == state), all + 1))
@@ -204,14 +205,14 @@ impl RecentState {
         }
     }
 
-    /// Returns the value of a gauge for comparison with a threshold; for a counter, the rate per second.
-    /// Without a finding, the value is the lowest of the last samples. During a finding, it is the highest of
-    /// them. So a finding needs as many samples to end as to begin.
+    /// Returns the value of a gauge for comparison with a threshold; for a counter, the rate per second. Without a
+    /// finding, this value is the lowest of the last samples. During a finding, this value is the highest of the last
+    /// samples. A finding therefore needs as many samples to end as to begin.
     pub(super) fn steady(&self, gauge: Gauge, stands: bool) -> Option<f64> {
         self.steady_of(gauge, stands, |gauges| gauges[gauge])
     }
 
-    /// Returns what `of` computes from one sample with this gauge, chosen as in [`steady`](Self::steady).
+    /// Computes a value with `of` from one sample. The sample is chosen by this gauge, as in [`steady`](Self::steady).
     pub(super) fn steady_of<F>(&self, gauge: Gauge, stands: bool, of: F) -> Option<f64>
     where
         F: Fn(&Gauges) -> Option<f64>,
@@ -232,8 +233,8 @@ impl RecentState {
         self.hosts.since(self.t_s - window_s).filter_map(|host| host.gauges[gauge]).reduce(f64::max)
     }
 
-    /// Returns the usual value of a watched gauge; for a counter, the rate per second. During a level shift, which
-    /// is a lasting change of the value, this is the value before the shift. `None` during the first 10 s.
+    /// Returns the usual value of a watched gauge; for a counter, the rate per second. During a level shift (a lasting
+    /// change of the value), the usual value is the value before the shift. Returns `None` during the first 10 s.
     pub(super) fn usual(&self, gauge: Gauge) -> Option<f64> {
         self.watches.usual_level(&WatchedFigure::Gauge(gauge)).map(|(_, usual)| usual.level)
     }
@@ -248,9 +249,9 @@ impl RecentState {
         self.restarted_s.is_some_and(|restarted_s| self.t_s - restarted_s <= RESTART_S)
     }
 
-    /// Returns the commands of other clients in the last seconds. Commands with the most time come first. Calls of the
-    /// load and of the control plane are left out. The result is empty if the load's share of the calls is unknown,
-    /// because another node has the records of the load.
+    /// Returns the commands of other clients in the last seconds. Commands with the most time come first. redyno's own
+    /// calls are left out. The result is empty if the load's share of the calls is unknown, because another node has
+    /// the records of the load.
     pub(super) fn commands(&self) -> Vec<CommandUse> {
         if self.load_elsewhere.is_some() {
             return Vec::new();
@@ -334,7 +335,8 @@ impl RecentState {
         self.gauge(Gauge::ServerRunDelay).unwrap_or_default()
     }
 
-    /// Returns whether the server is known to have free CPU time, a core without delay, and time beside its commands.
+    /// Returns whether the server is known to have free CPU time, no long wait for a core, and time left outside of its
+    /// commands.
     pub(super) fn has_time(&self) -> bool {
         // The CPU time of a server with several threads is that of all its threads.
         let threads = self.gauge(Gauge::Threads).unwrap_or(1.0).max(1.0);
@@ -342,7 +344,8 @@ impl RecentState {
             && self.run_delay() < 0.1
     }
 
-    /// Returns the share of the last seconds that the server spent in commands, also in those that use no CPU time.
+    /// Returns the share of the last seconds that the server spent in commands. Commands that use no CPU time count,
+    /// too.
     pub(super) fn in_commands(&self) -> f64 {
         let recent = || self.statuses.since(self.t_s - COMMANDS_S);
         let stats = recent().flat_map(|status| status.command_stats.values());
@@ -361,8 +364,8 @@ impl RecentState {
         Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server)).words()
     }
 
-    /// Returns the latest intervals, oldest first: the smallest number of intervals that covers `window_s`
-    /// seconds, or all intervals if their total length is shorter. The last `but` intervals are left out.
+    /// Returns the latest intervals, oldest first, without the last `but` intervals. The result is the smallest number
+    /// of intervals that covers `window_s` seconds, or all intervals if they are shorter in total.
     pub(super) fn last(&self, window_s: f64, but: usize) -> &[Interval] {
         let parts = &self.parts[..self.parts.len().saturating_sub(but)];
         let mut all_s = 0.0;

@@ -1,5 +1,4 @@
-//! Finding: the rate of an open loop is too high, so requests wait before redyno sends them, or redyno drops
-//! them.
+//! Finding: the rate of an open loop is too high. Requests wait before redyno sends them, or redyno drops them.
 
 use super::{
     Finding,
@@ -17,12 +16,12 @@ use crate::{
 /// The rule looks at a period of this length, in seconds: long enough that one slow command does not look
 /// like a trend.
 const WINDOW_S: f64 = 2.0;
-/// If at least this share of the requests is shed, the load counts as overloaded.
+/// If redyno drops at least this share of the requests, the load counts as overloaded.
 const SHED: f64 = 0.01;
-/// A whole segment counts as overloaded if less than this share of the due requests was sent. Failed requests
-/// were sent as well.
+/// A whole segment counts as overloaded if less than this share of the due requests was sent. Failed requests count as
+/// sent.
 const REACHED: f64 = 0.98;
-/// The advice, if redyno itself is not the cause.
+/// The advice if redyno itself is not the cause.
 const NEXT: &str = "these connections cannot send more: give more clients, or a lower rate";
 
 /// Checks whether the rate is too high.
@@ -34,8 +33,8 @@ fn due_in_pause(rate: u32, pause_us: u64) -> f64 {
     if pause_us >= LATE_US { f64::from(rate) * pause_us as f64 / 1e6 } else { 0.0 }
 }
 
-/// The results of an open loop: good replies per second, the share of shed requests, and the send lag in microseconds.
-/// The send lag is the delay of the oldest due request.
+/// The results of an open loop: good replies per second, the share of dropped requests, and the send lag in
+/// microseconds. The send lag is the delay of the oldest due request.
 struct OpenLoopResult {
     ops_per_s: f64,
     shed: f64,
@@ -145,7 +144,7 @@ mod tests {
         Knobs { load: true, rate: Some(rate), ..Knobs::default() }
     }
 
-    /// Returns the finding after another 0.25 s with this number of replies and this send lag.
+    /// Returns the line of the finding after another 0.25 s with this number of replies and this send lag.
     fn tick(findings: &mut Findings, ops: u64, shed: u64, behind_us: u64) -> Option<String> {
         let interval = Interval {
             segment: 3,
@@ -181,7 +180,7 @@ mod tests {
         assert_eq!([1, 2, 3].map(|n| tick(&mut closed, 100, 0, n * 1_000_000)), [None, None, None]);
     }
 
-    /// Returns a quarter second of a load at 1000/s, of which a server with a pause answers 20 requests.
+    /// Returns a quarter second of a load at 1000/s. The server pauses, and answers only 20 requests.
     fn paused(
         findings: &mut Findings,
         waiting_ms: u64,
@@ -269,7 +268,8 @@ mod tests {
         assert_eq!(said.as_deref(), Some("400 k of 1.00 M/s, 60 % shed"));
     }
 
-    /// Returns a second of a load at 1000/s in which `refused` requests failed, and `lost` belonged to a lost agent.
+    /// Returns a second of a load at 1000/s. In this second, `refused` requests failed, and `lost` requests belonged to
+    /// a lost agent.
     fn outage(refused: u64, lost: u64, outage_s: f64) -> Interval {
         let ops = 1000 - refused - lost;
         let errors = [("refused".to_owned(), refused)].into();

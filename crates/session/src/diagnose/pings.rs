@@ -1,9 +1,9 @@
 //! The PINGs of the last seconds, and their usual times, for the rules of findings.
 //!
-//! If the kernel reports timestamps, the rules use the time from the departure of the PING to the arrival of
-//! its reply in the kernel. This time does not include delays of redyno's own threads. A server that was
-//! stopped answers all waiting PINGs together, and the kernel's time is then known only for the last one. If
-//! the kernel's time of several PINGs is missing, the rules use the whole round trips.
+//! If the kernel reports timestamps, the rules use the kernel's times: from the departure of a PING to the arrival of
+//! its reply in the kernel. Kernel times do not include delays of redyno's own threads. A stopped server answers all
+//! waiting PINGs together when it continues. The kernel's time is then known only for the last PING. If the kernel's
+//! time of several PINGs is missing, the rules use the whole round trips.
 
 use super::window::{RecentValues, middle};
 use crate::{
@@ -13,23 +13,22 @@ use crate::{
     units,
 };
 
-/// The rule looks at a period of this length, in seconds: with 100 PINGs a second, the p99 is the third
-/// longest of 300.
+/// The length of the examined period, in seconds. With 100 PINGs a second, the p99 is the third longest of 300 PINGs.
 const WINDOW_S: f64 = 3.0;
-/// The length of the baseline, in seconds: long enough for a median, and short enough to follow a rise in load.
+/// The length of the baseline, in seconds. The baseline is long enough for a median, and short enough to follow a rise
+/// in load.
 const USUAL_S: f64 = 120.0;
 /// A baseline needs at least this many seconds with PINGs.
 const ENOUGH: usize = 8;
 /// PING counts as slow if its p50 or p99 is at least this many times the usual value.
 const TIMES: u64 = 3;
-/// A p50 or p99 below this time, in nanoseconds, never counts as slow, even if it is far above its usual
-/// value. On a busy network, a healthy server still stays below this time.
+/// A p50 or p99 below this time, in nanoseconds, never counts as slow. A healthy server stays below this time, even on
+/// a busy network.
 const SLOW_NS: u64 = 1_000_000;
-/// PING also counts as slow, even without a baseline, if the p99 exceeds the fastest PING by at least this
-/// many nanoseconds.
+/// Even without a baseline, PING counts as slow if the p99 exceeds the fastest PING by at least this many nanoseconds.
 const WAITS_NS: u64 = 5_000_000;
 
-/// The rules use the kernel's times of a report only if they are unknown for at most 1 of this many PINGs.
+/// The rules use the kernel's times of a report if at most 1 of this many PINGs has no kernel time.
 const RARELY_UNKNOWN: u64 = 100;
 /// The mean times of a PING's three parts are used only if their sum is at least this share of the mean round
 /// trip.
@@ -97,8 +96,8 @@ impl Pings {
         }
     }
 
-    /// Returns the times of all PINGs in the last `window_s` seconds. With kernel timestamps, delays of the local
-    /// scheduler are not included.
+    /// Returns the times of all PINGs in the last `window_s` seconds. With kernel timestamps, the times do not include
+    /// delays of this machine's scheduler.
     pub(super) fn all(&self, window_s: f64) -> Latency {
         Latency::merged(self.recent.since(self.t_s - window_s).map(judged))
     }
@@ -109,9 +108,9 @@ impl Pings {
         judged.filter(|times| !times.is_empty()).map(Latency::min_ns).min().unwrap_or(0)
     }
 
-    /// Returns three mean times in microseconds: the delay before sending, the time between the two kernels,
-    /// and the delay before reading. Also returns whether they explain the mean round trip. They do not
-    /// explain it if PINGs with unknown parts took most of the time. `None` without kernel timestamps.
+    /// Returns three mean times in microseconds: the delay before sending, the time between the two kernels, and the
+    /// delay before reading. Also returns whether these times explain the mean round trip. They do not, if PINGs with
+    /// unknown parts took most of the time. Returns `None` without kernel timestamps.
     pub(super) fn mean_parts_us(&self, window_s: f64) -> Option<((f64, f64, f64), bool)> {
         let mean = |part: fn(&probe::Ping) -> Option<&Latency>| {
             let parts = self.recent.since(self.t_s - window_s).filter_map(part);
@@ -148,8 +147,8 @@ impl Pings {
         self.slowed_since(self.t_s - WINDOW_S)
     }
 
-    /// Returns the same evidence from the PINGs after `from_s`, in seconds of the session: a cause explains no earlier
-    /// PING.
+    /// Returns the same evidence, but only from the PINGs after `from_s`, in seconds of the session. A cause explains
+    /// no PING that was sent before the cause began.
     pub(super) fn slowed_since(&self, from_s: f64) -> Option<String> {
         let now = PingTimes::of(&self.all(WINDOW_S.min(self.t_s - from_s)))?;
         let p99 = units::latency(now.p99_ns);
@@ -162,8 +161,8 @@ impl Pings {
         }
     }
 
-    /// Returns the evidence that PING is slow since a gauge of the server is at least `least` (for a counter, the rate
-    /// per second).
+    /// Returns the evidence that PING has been slow since a gauge of the server reached `least` (for a counter, the
+    /// rate per second).
     pub(super) fn slowed_while(
         &self,
         rates: &RecentValues<Gauges>,
@@ -175,7 +174,7 @@ impl Pings {
     }
 }
 
-/// Returns the times of a report that the rules use.
+/// Returns the PING times of a report that the rules use.
 fn judged(ping: &probe::Ping) -> &Latency {
     let unknown: u64 = ping.left_out.values().sum();
     let is_known = unknown.saturating_mul(RARELY_UNKNOWN) <= ping.rtt.count();
@@ -196,8 +195,8 @@ mod tests {
         stats::fixture::repeated,
     };
 
-    /// Changes the second: the server was stopped for 0.4 s. The kernel's times of the waiting PINGs are
-    /// unknown, except for the last PING.
+    /// Changes the second: the server was stopped for 0.4 s. Of the waiting PINGs, only the last one has a known kernel
+    /// time.
     fn stop(second: &mut Second) {
         second.ping(&[(200_000, 61)]);
         let waits: Vec<_> = (1..=39).map(|n| repeated(n * 10_000_000, 1)).collect();

@@ -1,5 +1,5 @@
-//! Findings about the receivers of a workload: fewer are connected than requested, messages are lost, or one receiver
-//! is far slower than the others.
+//! Findings about the receivers of a workload. Fewer receivers are connected than requested, messages are lost, or one
+//! receiver is far slower than the others.
 
 use super::{
     Finding,
@@ -13,14 +13,14 @@ use crate::{
     units,
 };
 
-/// The rule looks at a period of this length, in seconds: longer than the longest pause before a receiver
+/// The length of the examined period, in seconds. The period is longer than the longest pause before a receiver
 /// connects again.
 const WINDOW_S: f64 = 2.0;
-/// A receiver is far slower than the others if its median is at least this multiple of the median of all
-/// receivers. If many receivers get each message in the same order, the last of them has about twice the
-/// median.
+/// A receiver is far slower than the others if its median is at least this multiple of the median of all receivers. If
+/// many receivers get each message in the same order, the median of the last receiver is about twice the median of all.
 const FAR: u64 = 4;
-/// The median of a receiver that is far slower exceeds the median of all receivers by at least this, in ns.
+/// A receiver is far slower than the others only if its median exceeds the median of all receivers by at least this, in
+/// ns.
 const LEAST_NS: u64 = 1_000_000;
 /// A receiver is slow in a whole segment if it was slow for at least this share of its messages.
 const LEAST_SHARE: f64 = 0.25;
@@ -30,7 +30,7 @@ const LEAST_SHARE: f64 = 0.25;
 pub(super) struct ReceiverRule {
     name: &'static str,
     over: &'static str,
-    /// Before the finding begins, the rule looks at a period of this length, in seconds.
+    /// The length of the period that the rule examines before the finding begins, in seconds.
     least_s: f64,
     /// The finding ends after this time without any sign of the problem, in seconds.
     end_s: f64,

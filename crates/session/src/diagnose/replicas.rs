@@ -1,4 +1,4 @@
-//! Finding: a replica is behind its primary, or gets nothing from it.
+//! Finding: a replica is behind its primary, or gets no data from its primary.
 
 use super::{
     Finding, Severity,
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::gauge::Gauge;
 
-/// Replicas that are behind by 8 MiB or by 1 s, or that have received nothing from their master for 10 s.
+/// The thresholds for a replica: 8 MiB or 1 s behind its primary, or 10 s without data from its primary.
 pub(super) static REPLICAS: [Threshold; 3] = [
     Threshold {
         gauge: Gauge::ReplicaLag,

@@ -32,13 +32,13 @@ pub(super) struct Measurements<'a> {
     pub(super) session: Option<&'a SessionStart>,
     /// The total length of the server's stalls, in seconds; 0 if it is unknown.
     pub(super) stalled_s: f64,
-    /// Whether the server was restarted in this time or a short time before.
+    /// Whether the server was restarted during this time or shortly before.
     pub(super) is_restarted: bool,
     /// The median PING time of each node in this time, in nanoseconds; empty if it is unknown.
     pub(super) pings: &'a BTreeMap<u16, u64>,
 }
 
-/// Returns whether there are findings about the whole segment. There are none about warm-ups and prefills.
+/// Returns whether rules examine the whole segment. Warm-ups and prefills have no findings.
 pub(super) fn is_judged(segment: &Segment) -> bool {
     segment.knobs.load && segment.aside().is_none()
 }
@@ -53,14 +53,14 @@ pub(super) trait Rule: CloneRule + fmt::Debug + Send + Sync {
         Some("no longer")
     }
 
-    /// Returns the finding after an interval of the current segment. `stands` is whether the rule already has a
-    /// finding. A finding begins and ends at different thresholds, so a figure that varies is reported once.
+    /// Returns the finding after an interval of the current segment. `stands` is true if the rule already has a
+    /// finding. A finding begins and ends at different thresholds, so a varying figure is reported only once.
     fn judge(&self, _: &RecentState, _stands: bool) -> RuleVerdict {
         RuleVerdict::Unchanged
     }
 
     /// Takes the next record of one target; `now` already includes this record. By default, a new segment begins
-    /// without a finding. At the end of the session, a new rule replaces this one before the last record.
+    /// without a finding. At the end of the session, a new instance of the rule takes the last record.
     fn push(&mut self, record: &Record, now: &RecentState, stands: bool) -> RuleVerdict {
         match record {
             Record::Segment(_) => RuleVerdict::Clear,
@@ -78,8 +78,8 @@ pub(super) trait Rule: CloneRule + fmt::Debug + Send + Sync {
     }
 }
 
-/// A record of PINGs or of the host causes a check only if the last check was at least this many seconds ago. Each record
-/// of the server causes a check.
+/// The shortest time in seconds between two checks that records of PINGs or of the host cause. Each record of the
+/// server causes a check.
 const LOOK_S: f64 = 1.0;
 
 /// A rule about the present figures of server, host and pings.
@@ -87,7 +87,7 @@ const LOOK_S: f64 = 1.0;
 pub(super) struct ConditionRule {
     /// The name of the rule.
     pub(super) name: &'static str,
-    /// Returns the current finding, if any. The second parameter is whether the rule already has a finding.
+    /// Returns the current finding, if any. The second parameter is true if the rule already has a finding.
     pub(super) look: fn(&RecentState, bool) -> Option<Finding>,
     /// The time of the last check, in seconds of the session.
     looked_s: f64,

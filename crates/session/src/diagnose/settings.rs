@@ -1,12 +1,12 @@
-//! Finding: a setting of the server or of its host is known to make requests slow at times. The finding is
-//! only a note, because nothing is slow at present.
+//! Finding: a setting of the server or of its host is known to make requests slow at times. The finding is only a note,
+//! because nothing is slow at present.
 
 use super::{Finding, Severity, now::RecentState};
 use crate::{events::EventKind, gauge::Gauge};
 
 /// Clock sources that a program reads without a system call.
 const FAST_CLOCKS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
-/// Up to this `hz`, an idle server uses little CPU time.
+/// The highest `hz` at which an idle server uses little CPU time.
 const HIGHEST_HZ: u32 = 100;
 
 /// How long a change is shown, in seconds.

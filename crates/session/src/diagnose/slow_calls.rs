@@ -1,4 +1,4 @@
-//! The slow log entries of the last seconds, by command, and the advice about slow commands in findings.
+//! The slow log entries of the last seconds by command, and the advice about slow commands.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,7 @@ use crate::{events::EventKind, server::CLIENT_NAME, units};
 
 /// How long an entry of the slow log counts as recent, in seconds.
 pub(super) const WINDOW_S: f64 = 10.0;
-/// A call of at least this length can be a finding by itself, in microseconds. For shorter calls, their sum
-/// decides.
+/// The shortest call that can be a finding by itself, in microseconds. For shorter calls, their sum decides.
 pub(super) const SLOW_US: f64 = 10_000.0;
 
 /// The slow calls of one command.

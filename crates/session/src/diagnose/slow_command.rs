@@ -19,14 +19,13 @@ use crate::{events::EventKind, units};
 const ALONE_US: f64 = 100_000.0;
 /// A single call of this length is a problem, in microseconds.
 const LONG_US: f64 = 1_000_000.0;
-/// If no single call is long, slow calls are reported only if they take at least this share of the main
-/// thread's time.
+/// Several slow calls are reported only if they take at least this share of the main thread's time. A single long call
+/// is always reported.
 const SHARE: f64 = 0.05;
 /// The finding is a problem when slow calls take at least this share of the main thread's time.
 const LARGE_SHARE: f64 = 0.30;
 
-/// If the server waits for a core for less than this share of the time, the wait is ignored: every thread that wakes up
-/// waits briefly.
+/// A wait for a core is ignored below this share of the time: every thread that wakes up waits briefly.
 const WAITS: f64 = 0.05;
 /// The largest number of further slow commands in the evidence.
 const MOST_OTHERS: usize = 2;
@@ -76,14 +75,15 @@ fn caller(now: &RecentState, calls: &Calls, name: &str) -> Option<String> {
     })
 }
 
-/// Returns the words before the number of calls: some entries of the slow log have no events of their own.
+/// Returns the words before the number of calls. Some calls in the slow log are not counted, because they have no
+/// events of their own.
 fn at_least(now: &RecentState) -> &'static str {
     let is_more = |event: &EventKind| matches!(event, EventKind::MoreSlowCommands { .. });
     if now.events(WINDOW_S).any(is_more) { "at least " } else { "" }
 }
 
-/// Returns the finding about the slow calls of a command. `caller` names the client that sends the command,
-/// as the end of a sentence. `at_least` are the words before the number of calls.
+/// Returns the finding about the slow calls of a command. `caller` is the end of a sentence, and names the client that
+/// sends the command. `at_least` are the words before the number of calls.
 fn finding(
     calls: &Calls,
     severity: Severity,

@@ -19,14 +19,13 @@ use crate::{
     units,
 };
 
-/// The rule looks at a period of this length, in seconds: long enough that a single slow command is no
-/// finding.
+/// The length of the examined period, in seconds. The period is long enough that a single slow command is no finding.
 const WINDOW_S: f64 = 3.0;
-/// The ratios of a node's median to the median of the other nodes: the finding begins at the first ratio, and ends
+/// Two ratios of a node's median to the median of the other nodes. The finding begins at the first ratio, and ends
 /// below the second ratio.
 const TIMES: [u64; 2] = [3, 2];
-/// The differences of a node's median to the median of the other nodes, in nanoseconds: the finding begins at the first
-/// difference, and ends below the second difference. Smaller differences between machines are common.
+/// Two differences between a node's median and the median of the other nodes, in nanoseconds. The finding begins at the
+/// first difference, and ends below the second difference. Smaller differences between machines are common.
 const LEAST_NS: [u64; 2] = [1_000_000, 500_000];
 
 /// For a verdict, a node needs at least this number of requests in the period.
@@ -194,7 +193,7 @@ fn medians(interval: &Interval) -> BTreeMap<u16, MedianOfRequests> {
     interval.nodes.iter().filter_map(|(node, part)| Some((*node, of_node(&part.service)?))).collect()
 }
 
-/// Returns the middle of each node's medians, without nodes that answered too few requests.
+/// Returns the median over each node's medians. Nodes that answered too few requests are left out.
 fn middles(values: impl IntoIterator<Item = (u16, Vec<MedianOfRequests>)>) -> Medians {
     let of_node = |medians: Vec<MedianOfRequests>| {
         let requests: u64 = medians.iter().map(|median| median.requests).sum();

@@ -4,8 +4,8 @@
 //!  ping  ──►··················· 480 ms, and no reply yet       the server, or the network before it
 //!  wake  · · · · · · · · · · ·  at most 80 µs late             not this machine
 //! ```
-//! A server that is stopped or busy with one long command replies to no client. Meanwhile, the CPU use of
-//! redyno's workers does not show whether redyno is the limit.
+//! A server that is stopped or busy with one long command replies to no client. Meanwhile, the CPU use of redyno's
+//! workers does not show whether redyno limits the result.
 
 use std::collections::VecDeque;
 
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{session::Record, units};
 
-/// A person notices if a PING waits for at least this time, in nanoseconds.
+/// The shortest wait of a PING that a person notices, in nanoseconds.
 const WAITS_NS: u64 = 200_000_000;
-/// The threads of redyno count as waking on time if PING's wait is at least this many times their largest delay.
+/// redyno's threads count as waking on time if the wait of a PING is at least this many times their largest delay.
 const PART: u64 = 5;
-/// The number of wake probe reports that are kept, one for each tick (quarter second). A report of the ping
-/// probe covers at most four ticks, and the tick before them is needed too.
+/// The number of stored reports of the wake probe, one for each tick (quarter second). A report of the ping probe
+/// covers at most four ticks, and the tick before these ticks is needed too.
 const WAKES: usize = 5;
 
 /// Checks whether the server is slow at present.
@@ -68,7 +68,7 @@ impl Probes {
         self.slow.is_some()
     }
 
-    /// Returns the tick (quarter second) up to which both probes have reported; `None` if one probe has not
+    /// Returns the last tick (quarter second) that both probes have reported on. Returns `None` if one probe has not
     /// reported yet.
     pub(super) fn known_until(&self) -> Option<u64> {
         self.ping.zip(self.wakes.back()).map(|((ping, _), (wake, _))| ping.min(*wake))
@@ -122,8 +122,8 @@ pub(super) mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Returns the report of the ping probe up to `t_s`: one PING was answered after `answered_ms`, and another has
-    /// waited for `waiting_ms`.
+    /// Returns the report of the ping probe up to `t_s`. One PING was answered after `answered_ms`, and another PING
+    /// has waited for `waiting_ms`.
     pub(in crate::diagnose) fn ping(t_s: f64, answered_ms: u64, waiting_ms: u64) -> Record {
         let rtt = latency_of([answered_ms * MS]);
         let body = Ping { rtt, waiting_us: waiting_ms * 1000, ..Ping::default() };

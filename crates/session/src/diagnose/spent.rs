@@ -11,13 +11,14 @@
 //! | execution | INFO commandstats: the mean of the command |
 //! | waits in the server | the rest: the request or its reply waits in a socket of the server, or behind other commands |
 //!
-//! The part "waits in the server" also contains the jitter of the network. Its error is at most the
-//! difference between the median and the fastest PING. The send lag and the reading delay are measured for
-//! all requests together, so each command gets the same values. redyno assumes that commands of other clients
-//! wait as long as PING, without a delay in redyno.
+//! The part "waits in the server" also contains the jitter of the network. The error of this part is at most the
+//! difference between the median PING and the fastest PING. The send lag and the reading delay are measured for all
+//! requests together, so each command gets the same values. redyno assumes that commands of other clients wait as long
+//! as PING, without a delay in redyno.
 //!
-//! A request of an open loop that is due while all clients wait for replies is sent when a client is free. This wait
-//! is divided in the proportions in which these replies spend their time: in redyno, on the wire, and in the server.
+//! In an open loop, a request may be due while all clients wait for replies. redyno sends this request when a client is
+//! free. The wait for a free client is divided in the same proportions as the time of the replies: in redyno, on the
+//! wire, and in the server.
 
 use std::fmt;
 
@@ -26,12 +27,12 @@ use serde::Serialize;
 use super::now::{COMMANDS_S, RecentState};
 use crate::{session::Interval, units};
 
-/// The title of the estimates, with the period that they cover, as on all screens and in all lines: [`COMMANDS_S`] has
-/// room for five polls.
+/// The title of the estimates, with their period. All screens and lines use this title. [`COMMANDS_S`] has room for
+/// five polls.
 pub const SPENT_TITLE: &str = "where the time goes, 5 s";
 /// The largest number of commands that have their own estimate.
 const NAMED: usize = 8;
-/// A command of other clients has an estimate only if it takes at least this share of the main thread's time.
+/// The smallest share of the main thread's time for an estimate of another client's command.
 const SHARE: f64 = 0.001;
 
 /// The parts of a request's mean time, in microseconds.
@@ -43,13 +44,13 @@ pub struct TimeSpent {
     pub ours_us: f64,
     /// The time on the network, in both directions.
     pub wire_us: f64,
-    /// The wait in the server's sockets and behind other commands, and the wait for a client that waits for the server;
-    /// includes the execution if the execution time is unknown.
+    /// The wait in the server's sockets and behind other commands. If all clients of the load are busy, the wait for a
+    /// free client is added. If the execution time is unknown, it is included.
     pub waits_us: f64,
     /// The execution in the server; `None` if the server does not report it.
     pub execution_us: Option<f64>,
-    /// The possible error of `wire_us` and of `waits_us`: time of this length may belong to the other of the
-    /// two.
+    /// The possible error of `wire_us` and of `waits_us`. Time of at most this length may belong to the other of these
+    /// two parts.
     pub error_us: f64,
     /// The mean number of requests that are sent and unanswered, by Little's law: the rate times the mean time without
     /// the delay before sending. `None` without load.
@@ -61,7 +62,7 @@ struct PingPath {
     send_us: f64,
     kernel_us: f64,
     pickup_us: f64,
-    /// Whether the three times above explain most of the round trips.
+    /// Whether the three times above explain most of the round trip time.
     is_known: bool,
     wire_us: f64,
     error_us: f64,

@@ -1,5 +1,5 @@
-//! Finding: connections are open, but no reply arrives. The server is stopped or runs a long command, or the
-//! network is lost.
+//! Finding: connections are open, but no reply arrives. The server is stopped or runs a long command, or the network
+//! fails.
 
 use super::{
     Finding, Severity,
@@ -15,10 +15,11 @@ use crate::{
     stats::Latency,
 };
 
-/// The shortest stall in seconds: longer than the time between two requests at the lowest rate (1/s), and
+/// The shortest stall in seconds. A stall is longer than the time between two requests at the lowest rate (1/s), and
 /// longer than two ticks (quarter seconds).
 const SILENCE_S: f64 = 1.5;
-/// The advice: a stopped process has the state T, and a process that waits for a disk has the state D.
+/// The advice to look at the process state: a stopped process has the state T, and a process that waits for a disk has
+/// the state D.
 const NEXT: &str = "on its host, ps -eo stat,wchan,cmd shows whether its process runs";
 /// The advice after a signal has stopped the server's process for a while.
 const STOPPED: &str = "find out what sent SIGSTOP to it";
@@ -26,25 +27,25 @@ const STOPPED: &str = "find out what sent SIGSTOP to it";
 /// Checks how long requests have waited without any reply.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StallRule {
-    /// Whether the load had no connection in the last interval, or lost or lacked connections of its requests.
+    /// Whether the load had no connection in the last interval, had too few connections, or lost connections.
     is_lost: bool,
-    /// The time of the last reply to the load, rounded to ticks (quarter seconds). `pong_s` is the same for
-    /// PING. An error is a reply too. While no request of the load waits, or connections are lost, `reply_s`
-    /// is the present.
+    /// The time of the last reply to the load, rounded to ticks (quarter seconds). An error is a reply too. If no
+    /// request of the load waits, or if connections are lost, `reply_s` is the time of the last report. `pong_s` is the
+    /// time of the last reply to a PING.
     reply_s: Option<f64>,
     pong_s: Option<f64>,
-    /// The time of the last report of the load. `ping_s` is the same for the ping probe. Reports of other
-    /// probes may arrive earlier.
+    /// The time of the last report of the load. `ping_s` is the time of the last report of the ping probe. Reports of
+    /// other probes may arrive earlier.
     interval_s: f64,
     ping_s: f64,
-    /// The longest wait for a reply in the last report of the load, in seconds. `ping_waited_s` is the same
-    /// for the ping probe. A report of a whole second can contain replies and the end of a long wait.
+    /// The longest wait for a reply in the last report of the load, in seconds. `ping_waited_s` is the longest wait for
+    /// a PING. A report of a whole second can contain replies and the end of a long wait.
     waited_s: f64,
     ping_waited_s: f64,
-    /// When a sample last showed the server's process stopped by a signal, and its number.
+    /// The process number of a server that a signal stopped, and the time of the last sample that showed the stopped
+    /// state.
     stopped: Option<(f64, u32)>,
-    /// The start of the stall if a stall event is open. The next stall event ends the stall, and contains the length of
-    /// the stall.
+    /// The start of the stall, if a stall event is open. The next stall event ends the stall and contains its length.
     stalled_s: Option<f64>,
 }
 
@@ -155,7 +156,7 @@ fn stopped(now: &RecentState) -> Option<&Process> {
     now.host()?.server.as_ref().filter(|process| process.state == Some('T'))
 }
 
-/// Returns the longest wait in a report, in seconds: of the requests that still wait, and of those that were answered.
+/// Returns the longest wait in a report, in seconds. Answered requests and requests without a reply both count.
 fn longest_s(waiting_us: u64, answered: &Latency) -> f64 {
     (waiting_us as f64 / 1e6).max(answered.max_ns() as f64 / 1e9)
 }
@@ -288,7 +289,7 @@ mod tests {
         assert_eq!([of_earlier, reported_late].map(|change| lines(change).len()), [1, 1]);
     }
 
-    /// A server is stopped from 10.6 s to 12.9 s. The report of each second but one has replies.
+    /// A server is stopped from 10.6 s to 12.9 s. All but one of the reports of one second contain replies.
     #[test]
     fn reports_of_whole_seconds_show_a_stall_that_is_shorter_than_two_of_them() {
         let stalls = |is_stalled: bool, ms: u64| {

@@ -8,10 +8,10 @@ use crate::gauge::{Gauge, GaugeGroup, GaugeKind};
 #[derive(Debug)]
 pub(super) struct Threshold {
     pub(super) gauge: Gauge,
-    /// The finding begins when the gauge has this value or more. The finding ends at half of this value.
+    /// The value of the gauge at which the finding begins. The finding ends at half of this value.
     pub(super) from: f64,
     pub(super) severity: Severity,
-    /// The cause; the value of the gauge follows in the evidence.
+    /// The text of the cause. The evidence contains the value of the gauge.
     pub(super) cause: &'static str,
     /// A second gauge that is shown as evidence.
     pub(super) beside: Gauge,
@@ -52,7 +52,8 @@ impl Threshold {
     }
 }
 
-/// The hypervisor gives the cores to other machines. A share of 5 % or more is visible in the p99.
+/// Findings about steal time: the hypervisor gives the cores to other machines. A share of 5 % or more is visible in
+/// the p99.
 pub(super) static STEAL: [Threshold; 1] = [Threshold {
     gauge: Gauge::HostSteal,
     from: 0.05,
@@ -62,7 +63,8 @@ pub(super) static STEAL: [Threshold; 1] = [Threshold {
     next: "vmstat 1 shows it as st; move to a machine with cores of its own",
 }];
 
-/// The CPU limit of a cgroup stops the server or redyno; 5 % of the periods are visible in the p99.
+/// Findings about CPU limits: the CPU limit of a cgroup stops the server or redyno. A limit that acts in 5 % of the
+/// periods is visible in the p99.
 pub(super) static THROTTLED: [Threshold; 2] = [
     Threshold {
         gauge: Gauge::ServerThrottled,
@@ -82,7 +84,7 @@ pub(super) static THROTTLED: [Threshold; 2] = [
     },
 ];
 
-/// Memory that must be read from a disk: reading a page takes 0.1 to 10 ms, and the server waits meanwhile.
+/// Findings about swapped memory. Reading a page from a disk takes 0.1 to 10 ms, and the server waits meanwhile.
 pub(super) static SWAP: [Threshold; 2] = [
     Threshold {
         gauge: Gauge::ServerFaults,
@@ -102,7 +104,7 @@ pub(super) static SWAP: [Threshold; 2] = [
     },
 ];
 
-/// Connections that the server or the kernel refuses or closes.
+/// Findings about connections that the server or the kernel refuses or closes.
 static REFUSED: [Threshold; 4] = [
     Threshold {
         gauge: Gauge::RejectedClients,
@@ -138,7 +140,7 @@ static REFUSED: [Threshold; 4] = [
     },
 ];
 
-/// Replies that clients do not read.
+/// Findings about replies that clients do not read.
 static OUTPUT: [Threshold; 2] = [
     Threshold {
         gauge: Gauge::OutputLimit,
@@ -159,7 +161,7 @@ static OUTPUT: [Threshold; 2] = [
     },
 ];
 
-/// The state of the server's data.
+/// Findings about the state of the server's data.
 static DATA: [Threshold; 1] = [Threshold {
     gauge: Gauge::Loading,
     from: 1.0,
@@ -169,7 +171,7 @@ static DATA: [Threshold; 1] = [Threshold {
     next: "INFO persistence shows loading_eta_seconds",
 }];
 
-/// Active defragmentation uses a share of the main thread, and is visible in the p99 from 10 % on.
+/// Findings about active defragmentation. It uses a share of the main thread, and is visible in the p99 from 10 % on.
 pub(super) static DEFRAG: [Threshold; 1] = [Threshold {
     gauge: Gauge::Defrag,
     from: 10.0,
@@ -179,8 +181,8 @@ pub(super) static DEFRAG: [Threshold; 1] = [Threshold {
     next: "CONFIG SET active-defrag-cycle-max limits it",
 }];
 
-/// Packets wait if an interface uses 90 % of its speed or more. The rest is for the headers of packets; the
-/// counted bytes contain only a part of them.
+/// Findings about a full network interface: packets wait at 90 % of its speed or more. The headers of packets need the
+/// rest, and the counted bytes contain only a part of the headers.
 pub(super) static FULL: [Threshold; 1] = [Threshold {
     gauge: Gauge::HostNetShare,
     from: 0.9,
@@ -190,7 +192,7 @@ pub(super) static FULL: [Threshold; 1] = [Threshold {
     next: "send fewer bytes, or use a faster network; sar -n DEV 1 shows which interface (%ifutil)",
 }];
 
-/// Returns the finding about connections that are refused. A nearly full accept queue also counts.
+/// Returns the finding about refused connections or about a nearly full accept queue.
 pub(super) fn refused(now: &RecentState, stands: bool) -> Option<Finding> {
     let queue = || {
         let (queue, limit) = (now.gauge(Gauge::AcceptQueue)?, now.gauge(Gauge::AcceptLimit)?);

@@ -28,8 +28,9 @@ pub fn of_segment(segment: &Segment, total: &Interval, session: Option<&SessionS
     of(&Measurements { segment: Some(segment), total, session, stalled_s: 0.0, is_restarted: false, pings })
 }
 
-/// Returns the findings of a segment of this session: as [`of_segment`], but stalls and restarts of the server count too.
-/// `pings` are the round-trip times of all PINGs of each node, which count if this is the only segment with findings.
+/// Returns the findings of a segment of this session. In contrast to [`of_segment`], stalls and restarts of the server
+/// count too. `pings` has the round-trip times of all PINGs of each node. The PINGs count only if this is the only
+/// segment with findings.
 pub fn of_segment_in(timeline: &Timeline, segment: &SegmentTotal, pings: &[&Latency]) -> Vec<Finding> {
     let SegmentTotal { start, total, ended_s, .. } = segment;
     if !is_judged(start) {
@@ -58,7 +59,7 @@ pub fn of_segment_in(timeline: &Timeline, segment: &SegmentTotal, pings: &[&Late
 }
 
 /// Returns the findings of all segments of a session, each with the numbers of its segments. Findings with the same
-/// text are one finding. `pings` are the round-trip times of all PINGs of each node.
+/// text are merged. `pings` has the round-trip times of all PINGs of each node.
 pub fn of_session(timeline: &Timeline, pings: &[&Latency]) -> Vec<(Finding, String)> {
     let mut found: Vec<(Finding, String)> = Vec::new();
     for segment in timeline.segments.iter() {

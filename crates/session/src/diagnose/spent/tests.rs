@@ -55,19 +55,19 @@ fn five_milliseconds_are_found_where_they_were_spent() {
     );
 }
 
-/// Lets the server report that a PING takes it 1 µs.
+/// Makes the server report that a PING takes it 1 µs.
 fn time_pings(second: &mut Second) {
     let stat = CommandStat { calls: 100, usec: 100, ..CommandStat::default() };
     second.status.command_stats.insert("ping".to_owned(), stat);
 }
 
-/// Returns PINGs whose replies wait `pickup_ns` before they are read.
+/// Returns PINGs with replies that wait `pickup_ns` before redyno reads them.
 fn pings(pickup_ns: u64) -> Ping {
     stamped(30_000, &[(90_000, 50), (140_000, 50)], pickup_ns)
 }
 
-/// Returns the estimates for a load of `operations`, each with its name, its rate per second, its time in
-/// nanoseconds and its execution time in microseconds. `ping` has the PINGs of each second.
+/// Returns the estimates for a load. Each item of `operations` has a name, a rate per second, a time in nanoseconds and
+/// an execution time in microseconds. `ping` has the PINGs of each second.
 fn of_load(operations: &'static [(&str, u64, u64, u64)], ping: &Ping) -> Vec<TimeSpent> {
     of_changed(operations, ping, |_| {})
 }

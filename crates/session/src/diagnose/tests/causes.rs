@@ -1,5 +1,5 @@
-//! Tests that each cause leads to its finding. The cause begins in a recording of a healthy server. The
-//! finding must be the only warning, and must begin within 10 s of the recording's own time.
+//! Tests that each cause leads to its finding. The cause begins in a recording of a healthy server. The finding must be
+//! the only warning, and must begin within 10 s of recorded time.
 
 use crate::{
     diagnose::{
@@ -13,7 +13,7 @@ use crate::{
     server::CommandStat,
 };
 
-/// The second in which a cause begins; the usual values are known by then.
+/// The second in which a cause begins. redyno knows the usual values before this second.
 const BEGINS: u32 = 20;
 /// The longest time from a cause to its finding, in seconds.
 const WITHIN_S: f64 = 10.0;
