@@ -6,7 +6,7 @@ use crate::compare::Difference;
 /// The data for the chart of an experiment.
 #[derive(Debug)]
 pub enum ChartData<'a> {
-    /// No further data: the chart shows only the segments of the session (the times with unchanged settings).
+    /// No further data. The chart shows only the segments of the session (the times with unchanged settings).
     Segments,
     /// The points of a sweep.
     Points(Points<'a>),
@@ -25,8 +25,8 @@ pub struct Points<'a> {
     pub values: &'a [u64],
 }
 
-/// The bounds of a search for the highest rate; of a running search, the bounds found so far. A bound that is not known
-/// yet is `None`.
+/// The bounds of a search for the highest rate. While the search runs, these are the bounds found so far. An unknown
+/// bound is `None`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchBounds {
     /// The limit, such as `p99<1ms`.

@@ -1,5 +1,5 @@
-//! The results of a curve as text, for printed sweeps, the screen and reports: the table of its points, and the
-//! conclusions.
+//! The results of a curve as text: the table of its points, and the conclusions. Printed sweeps, the screen and reports
+//! use this text.
 
 use super::{Curve, CurvePoint};
 use crate::{
@@ -11,8 +11,8 @@ impl Curve {
     /// The percentiles of the table.
     pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
 
-    /// Returns the headings of the table: the value, throughput, recall and the p99 of receivers if there are any, and
-    /// percentiles of the latencies that count.
+    /// Returns the headings of the table: the value, the throughput, and percentiles of the latencies that count. If
+    /// measured, the recall and the p99 of receivers are also included.
     pub fn headings(&self) -> Vec<&'static str> {
         let optional = [self.has_recall().then_some("recall"), self.received_heading()];
         let first = [self.dimension.name(), "ops/s"].into_iter().chain(optional.into_iter().flatten());
@@ -35,7 +35,8 @@ impl Curve {
         self.points.iter().any(|point| point.recall().is_some())
     }
 
-    /// Returns the heading of a column with the p99 of the receivers' times: `dlv p99`; `None` without receivers.
+    /// Returns `dlv p99` or a similar heading, for the column with the p99 of the receivers' times. Returns `None`
+    /// without receivers.
     pub fn received_heading(&self) -> Option<&'static str> {
         let name = format!("{}_p99_us", self.received_name()?);
         figures::OF_RECEIVERS.into_iter().find(|figure| figure.name == name).map(|figure| figure.heading)
@@ -73,7 +74,7 @@ impl Curve {
 }
 
 /// Returns the number of measurements in which redyno itself was the limit, with the last reason: `redyno itself was
-/// the limit for 2 of 9 trials: …`. Each of `reasons` is `None` if redyno was not the limit.
+/// the limit for 2 of 9 trials: …`. A measurement in which redyno was not the limit is `None` in `reasons`.
 pub(super) fn limited(reasons: impl Iterator<Item = Option<String>>, noun: &str) -> Option<String> {
     let all: Vec<_> = reasons.collect();
     let count = all.iter().flatten().count();

@@ -7,8 +7,8 @@
 //!    ┤  ·
 //!    └──┴────┴────┴──┴──┴──┴────┴─ clients
 //! ```
-//! All measurements with the same setting become one point of the curve. The point merges their histograms,
-//! because percentiles cannot be merged. Measurements at the same value with other settings are separate
+//! All measurements with the same setting become one point of the curve. The histograms of these measurements are
+//! merged, because percentiles cannot be merged. Measurements at the same value with other settings are separate
 //! points.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use crate::{
     stats::{Latency, Usl},
 };
 
-/// A setting without the value of the curve's knob: the other knobs, and the changed server parameters.
+/// The rest of a setting, without the value of the curve's knob: the other knobs, and the changed server parameters.
 #[derive(Debug, Clone, PartialEq)]
 struct OtherSettings {
     knobs: Knobs,
@@ -54,7 +54,8 @@ impl OtherSettings {
 pub struct CurveLine<'a> {
     /// The points of the line, sorted by value. A line has at least one point.
     pub points: Vec<&'a CurvePoint>,
-    /// The settings that distinguish this line from the other lines: `pipeline 16`. Empty if the curve has one line.
+    /// The settings that distinguish this line from the other lines, such as `pipeline 16`. Empty if the curve has only
+    /// one line.
     pub label: String,
 }
 
@@ -65,7 +66,7 @@ pub struct CurvePoint {
     pub value: u64,
     /// The numbers of the measured segments, in order.
     pub segments: Vec<u32>,
-    /// Whether the figures of the point had become steady; `None` if redyno did not check this.
+    /// Whether the figures of the point had become steady. `None` if redyno did not check this.
     pub is_steady: Option<bool>,
     others: OtherSettings,
     /// The sum of all measurements.
@@ -136,8 +137,8 @@ impl Curve {
         Self { dimension, points: Vec::new() }
     }
 
-    /// Returns the curve of a session. Its points come from the segments under load in which the dimension
-    /// has a value. Warm-ups, and a search's disturbed trials and pauses, are left out.
+    /// Returns the curve of a session. The points come from the segments under load in which the dimension has a value.
+    /// Warm-ups are left out, and so are disturbed trials and pauses of a search.
     pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
         let mut curve = Self::new(dimension);
         for (value, others, segment) in valued(dimension, segments.collect()) {
@@ -198,9 +199,9 @@ impl Curve {
         lines
     }
 
-    /// Returns the point with the highest throughput. With a limit, only points that keep the limit are
-    /// considered. If several points have the same throughput, returns the one with the lowest value. Returns
-    /// `None` if no request was answered.
+    /// Returns the point with the highest throughput. With a limit, only points that keep the limit are considered. Of
+    /// several points with the same throughput, returns the point with the lowest value. Returns `None` if no request
+    /// was answered.
     pub fn best(&self, limit: Option<&Limit>) -> Option<&CurvePoint> {
         let answered = self.points.iter().filter(|point| point.measured.ops > 0);
         let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));
@@ -322,7 +323,7 @@ mod tests {
         assert_eq!(labels, [(2, "pipeline 1".to_owned()), (1, "pipeline 9".to_owned())]);
     }
 
-    /// An earlier version drew the disturbed trials of a search, and the pauses at half of their rate.
+    /// Tests that the curve does not contain the disturbed trials of a search, or its pauses at half of their rate.
     #[test]
     fn disturbed_trials_and_the_pauses_of_a_search_are_left_out() {
         let mut timeline = Timeline::default();

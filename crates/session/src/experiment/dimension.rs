@@ -110,7 +110,7 @@ impl Dimension {
     /// Parses a typed value: `50`, `10k`, `4k` bytes, `5ms`, `none`.
     ///
     /// # Errors
-    /// Fails if the text is not a number, or no length of time.
+    /// Fails if the text is not a number, or not a length of time.
     pub fn parse(self, text: &str) -> Result<u64, ParseQuantityError> {
         match self {
             Self::Knob(knob) => knob.parse(text),
@@ -153,8 +153,8 @@ impl Dimension {
         ExperimentSetting::parse(&self.setting(value), base)
     }
 
-    /// Returns the knobs, with 1 as the value of this dimension's knob. So knobs become equal if they differ in this
-    /// knob only.
+    /// Returns the knobs, with 1 as the value of this dimension's knob. Knobs that differ only in this knob become
+    /// equal.
     pub(super) fn others(self, knobs: &Knobs) -> Knobs {
         let Self::Knob(knob) = self else { return knobs.clone() };
         knob.with_number(knobs, 1).unwrap_or_else(|_| knobs.clone())

@@ -5,10 +5,10 @@
 //!                           ▲                │ kept, not kept, or disturbed: then again
 //!                           └────────────────┘
 //! ```
-//! The throughput of a closed loop is the upper bound of all rates. A trial keeps the limit if its response
-//! times are below the limit, at least 99 % of the due requests were answered, and no request failed. The
-//! search ends when full trials show that the limit is kept at one rate, but not at a slightly higher rate.
-//! If the time of the search is over before, the result is undecided.
+//! The throughput of a closed loop is the upper bound of all rates. A trial keeps the limit if its response times are
+//! below the limit, if at least 99 % of the due requests were answered, and if no request failed. The search ends when
+//! full trials show that the limit is kept at one rate, but not at a slightly higher rate. If the time of the search
+//! ends earlier, the result is undecided.
 
 use super::{
     ChartData, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,
@@ -36,12 +36,12 @@ const PEAK_S: (f64, f64) = (1.0, 2.0);
 /// The maximum length of a full trial, in seconds. A full trial is extended up to this length if it has too
 /// few samples for the limit's percentile.
 const LONGEST_S: f64 = 10.0;
-/// After this time, in seconds, the search also accepts a result whose bounds are further apart.
+/// The time, in seconds, after which the search also accepts a result with bounds that are further apart.
 const CLOSE_S: f64 = 45.0;
 /// The search ends after this time, in seconds.
 const LIMIT_S: f64 = 170.0;
-/// After this many disturbed trials in a row, the search ends. The second number is for the case that the
-/// last trial had no reply.
+/// The number of disturbed trials in a row that ends the search. The second number applies if the last trial had no
+/// reply.
 const DISTURBED: (u32, u32) = (8, 3);
 /// The largest accepted share of disturbed trials. If more trials are disturbed, the search has no result.
 const MOST_DISTURBED: f64 = 0.25;
@@ -116,16 +116,16 @@ impl Find {
         }
     }
 
-    /// Returns two rates: the highest rate that certainly keeps the limit, and the lowest rate that certainly
-    /// does not. A rate that is not known yet is `None`.
+    /// Returns two rates: the highest rate that certainly keeps the limit, and the lowest rate that certainly does not
+    /// keep the limit. An unknown rate is `None`.
     pub fn bounds(&self) -> (Option<u32>, Option<u32>) {
         let rate = |seen: Option<&crate::stats::search::Trials>| seen.map(|seen| seen.load as u32);
         let search = self.search.as_ref();
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
     }
 
-    /// Returns the present estimates of two tried rates: the highest rate that keeps the limit, and the lowest rate
-    /// that does not.
+    /// Returns two tried rates as present estimates: the highest rate that keeps the limit, and the lowest rate that
+    /// does not keep the limit.
     pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
         let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
         (lower.map(|load| load as u32), upper.map(|load| load as u32))

@@ -1,5 +1,5 @@
-//! Parses the limit of an experiment: for the latency of requests, such as `p99<1ms`, or for the delivery of
-//! messages, such as `delivery p99<5ms`.
+//! Parses the limit of an experiment. A limit is about the latency of requests, such as `p99<1ms`, or about the
+//! delivery of messages, such as `delivery p99<5ms`.
 
 use std::{fmt, str::FromStr};
 
@@ -95,9 +95,9 @@ impl Limit {
         })
     }
 
-    /// Returns the latencies of a measurement that the limit is about. For a limit on receivers, these are
-    /// the receivers' times, or `None` without receivers. Otherwise, these are the response times of an open
-    /// loop, or the service times of a closed loop.
+    /// Returns the latencies that the limit is about. For a limit on receivers, these are the receivers' times, or
+    /// `None` without receivers. Otherwise, these are the response times of an open loop, or the service times of a
+    /// closed loop.
     pub fn latency<'a>(&self, measured: &'a Interval) -> Option<&'a Latency> {
         match self.received {
             Some(name) => {
@@ -107,8 +107,7 @@ impl Limit {
         }
     }
 
-    /// Returns whether enough latencies of a measurement are below the bound. A message that a receiver lost counts as
-    /// above the bound.
+    /// Returns whether enough latencies of a measurement are below the bound. A lost message counts as above the bound.
     pub fn is_kept(&self, measured: &Interval) -> bool {
         let lost = measured.arrivals.iter().filter(|(name, _)| Some(*name) == self.received);
         let lost = lost.map(|(_, got)| got.lost).sum::<u64>() as f64;
@@ -117,12 +116,12 @@ impl Limit {
         })
     }
 
-    /// Returns whether enough of these latencies are below the bound; false without any latencies.
+    /// Returns whether enough of these latencies are below the bound. Returns false without any latencies.
     fn holds(&self, latency: &Latency) -> bool {
         self.holds_without(latency, &Latency::default())
     }
 
-    /// Returns whether enough of these latencies are below the bound. All latencies in `left_out` count as below the
+    /// Returns whether enough of these latencies are below the bound. The latencies in `left_out` count as below the
     /// bound.
     fn holds_without(&self, latency: &Latency, left_out: &Latency) -> bool {
         let most = latency.count() as f64 * (1.0 - self.quantile);
@@ -147,7 +146,7 @@ impl Limit {
         ns.map(|ns| ns as f64 / 1e3)
     }
 
-    /// Returns the limit as a [`LatencyBound`], the type that conditions use too.
+    /// Returns the limit as a [`LatencyBound`]. Conditions use this type, too.
     pub fn bound(&self) -> LatencyBound {
         LatencyBound {
             words: self.to_string(),

@@ -4,17 +4,17 @@ use crate::session::Interval;
 
 /// Above this send lag, in microseconds, an open loop has a backlog.
 const LATE_US: u64 = 10_000;
-/// Within this time after a switch, in seconds, a backlog belongs to the previous setting. After this time,
-/// it belongs to the new setting.
+/// The time after a switch, in seconds, in which a backlog belongs to the previous setting. A later backlog belongs to
+/// the new setting.
 const BACKLOG_S: f64 = 5.0;
 /// The number of samples that a p99 needs.
 pub(super) const ENOUGH_FOR_P99: u64 = 1100;
 
-/// The minimum and the maximum of the time that is left out after a change, in seconds.
+/// The minimum and the maximum of the time after a change that is not measured, in seconds.
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
 
-/// Returns the time that is left out after a change, in seconds. Requests are in flight for about
-/// `in_flight_s` seconds.
+/// Returns the time after a change that is not measured, in seconds. Requests are in flight for about `in_flight_s`
+/// seconds.
 pub(super) fn settle_s(in_flight_s: f64) -> f64 {
     (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1)
 }
@@ -23,8 +23,7 @@ pub(super) fn settle_s(in_flight_s: f64) -> f64 {
 #[derive(Debug, Clone)]
 pub(super) struct Measurement {
     start_s: f64,
-    /// A backlog can delay the start of the measurement at most until this time, in seconds since the session
-    /// began.
+    /// The latest start of a measurement that a backlog delays, in seconds since the session began.
     backlog_until_s: f64,
     has_begun: bool,
     /// The measurement so far.
@@ -37,13 +36,13 @@ impl Measurement {
         Self { start_s, backlog_until_s: start_s, has_begun: false, measured: Interval::default() }
     }
 
-    /// Returns a measurement under a setting that has been in effect since `since_s`. The measurement leaves
-    /// out the first `settle_s` seconds and, in an open loop, the backlog of the previous setting.
+    /// Returns a measurement under a setting that has been in effect since `since_s`. The first `settle_s` seconds are
+    /// not measured. In an open loop, the backlog of the previous setting is not measured either.
     pub(super) fn after_backlog(since_s: f64, settle_s: f64) -> Self {
         Self { backlog_until_s: since_s + BACKLOG_S, ..Self::from(since_s + settle_s) }
     }
 
-    /// Adds the next interval if it belongs to this measurement. Returns whether it belongs to this
+    /// Adds the next interval if it belongs to this measurement. Returns whether the interval belongs to this
     /// measurement.
     pub(super) fn take(&mut self, interval: &Interval) -> bool {
         let began_s = interval.t_s - interval.length_s;

@@ -1,15 +1,13 @@
-//! Experiments change the load's settings (knobs) automatically: they read the session's records and return
-//! orders.
+//! Experiments change the load's settings (knobs) automatically. They read the session's records and return orders.
 //!
 //! ```text
 //!  session ──deliveries──► Experiment ──orders: knobs, CONFIG──► session
 //!                              │ in force: is the requested setting in force, and what are the results?
 //!                              └► the result, for lines and screens
 //! ```
-//! An experiment gets records from the session and sends orders to it, like the screen. The code that runs
-//! the experiment passes the records and orders on. An experiment has no clock; it uses the times in the
-//! records. Experiments do no I/O. A [series] is not an experiment: it is a list of sessions with one table
-//! of results.
+//! An experiment gets records from the session and sends orders to the session, like the screen. Other code passes
+//! these records and orders on. An experiment has no clock, and uses the times in the records. Experiments do no I/O. A
+//! [series] is not an experiment, but a list of sessions with one table of results.
 
 mod ab;
 mod chart_data;
@@ -52,7 +50,7 @@ pub trait Experiment: fmt::Debug + Send + Sync {
     /// Returns the title of the experiment: `find p99<1ms`.
     fn title(&self) -> String;
 
-    /// Takes a delivery of the session and returns orders. After the end of the experiment, it returns no orders.
+    /// Takes a delivery of the session and returns orders. After its end, the experiment returns no orders.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
     /// Ends the experiment early. Returns the orders that restore all settings, or no orders if the experiment is
@@ -66,7 +64,7 @@ pub trait Experiment: fmt::Debug + Send + Sync {
     /// Returns how the experiment ended; `None` while it runs.
     fn ending(&self) -> Option<&Ending>;
 
-    /// Returns the present step of the experiment, in a line without the title.
+    /// Returns the present step of the experiment in one line, without the title.
     fn progress(&self) -> String;
 
     /// Returns the results so far, in lines.
@@ -102,7 +100,8 @@ pub trait Experiment: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Returns why the experiment ended without a result; `None` while it runs, and if it has a result.
+    /// Returns why the experiment ended without a result. Returns `None` while the experiment runs, and if it has a
+    /// result.
     fn stopped(&self) -> Option<String> {
         match self.ending()? {
             Ending::Interrupted(why) => Some(why.to_string()),

@@ -11,8 +11,8 @@ use crate::{
     units::ParseQuantityError,
 };
 
-/// The error for an invalid text of an experiment, setting, limit, script or series. The message of the error says what
-/// to write instead.
+/// The error for an invalid text of an experiment, setting, limit, script or series. The message says what to write
+/// instead.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct WordsError(String);
@@ -43,7 +43,7 @@ pub struct ExperimentSetting {
     pub config: Vec<(&'static Parameter, String)>,
 }
 
-/// Returns the error for a setting with the text `part`, if this text changes nothing.
+/// Returns the error for the text `part` of a setting, which changes nothing.
 fn nothing(part: &str) -> WordsError {
     let words = Knob::ALL.map(Knob::name)[1..].join(", ");
     let example = format!("clients 50, {words}, preset NAME or config NAME VALUE");
@@ -59,7 +59,8 @@ impl ExperimentSetting {
         Self { words: Self::AS_IT_IS.to_owned(), knobs, node: 0, config: Vec::new() }
     }
 
-    /// Returns the server parameters of these settings, each once with its values, in the order of the settings.
+    /// Returns the server parameters of these settings. Each parameter occurs once with all its values, in the order of
+    /// the settings.
     pub fn parameters(settings: &[Self]) -> Vec<(&'static Parameter, Vec<&str>)> {
         let mut all: Vec<(&'static Parameter, Vec<&str>)> = Vec::new();
         for (parameter, to) in settings.iter().flat_map(|setting| &setting.config) {
@@ -72,7 +73,7 @@ impl ExperimentSetting {
         all
     }
 
-    /// Parses a setting: the changes in `text`, separated by commas, are applied to the knobs `base`.
+    /// Parses a setting. The changes in `text` are separated by commas, and apply to the knobs `base`.
     ///
     /// # Errors
     /// The error is a message with the invalid setting and the reason.
@@ -83,7 +84,7 @@ impl ExperimentSetting {
         Ok(setting)
     }
 
-    /// Returns the reason why a knob that differs from `base` has no effect, if there is such a knob.
+    /// Returns the reason why a knob that differs from `base` has no effect. Returns `None` if there is no such knob.
     fn without_effect(&self, base: &Knobs) -> Option<String> {
         let Self { knobs, words, .. } = self;
         let workload = &knobs.workload;

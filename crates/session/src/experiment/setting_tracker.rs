@@ -1,5 +1,4 @@
-//! Reports to an experiment when a requested setting is in effect, and passes on the measurements under this
-//! setting.
+//! Reports to an experiment that a requested setting is in effect, and passes on the measurements under this setting.
 //!
 //! ```text
 //! change ─► orders ──► … segment, segment: setting in force ──► intervals of it ──► change …
@@ -21,13 +20,13 @@ use crate::{
 /// The reason why an experiment cannot continue.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum Interruption {
-    /// The session refused an order, for this reason.
+    /// The session refused an order. The field is the reason.
     #[error("{0}")]
     Refused(String),
-    /// The load is off, for this reason.
+    /// The load is off. The field is the reason.
     #[error("the load is off: {0}")]
     LoadOff(String),
-    /// Some agents of the fleet do not generate their part of the load, for this reason. So the measurements
+    /// Some agents of the fleet do not generate their part of the load. The field is the reason. The measurements then
     /// do not belong to the requested setting.
     #[error("{0}")]
     Fleet(String),
@@ -37,7 +36,7 @@ pub enum Interruption {
     /// The session ends.
     #[error("the session ended early")]
     SessionOver,
-    /// One of several targets cannot continue. The fields are the name of the target, and the reason.
+    /// One of several targets cannot continue. The fields are the name of the target and the reason.
     #[error("{0}: {1}")]
     Target(String, Box<Self>),
 }
@@ -68,16 +67,16 @@ impl Interruption {
     }
 }
 
-/// What a message of the session means for the requested setting.
+/// The meaning of a session's message for the requested setting.
 #[derive(Debug, PartialEq)]
 pub(super) enum Observed<'a> {
-    /// Nothing.
+    /// The message has no meaning for the setting.
     Nothing,
     /// The setting has been in effect since this time, in seconds since the session began.
     Holds { since_s: f64 },
-    /// The measurements of an interval under the setting.
+    /// An interval was measured under the setting.
     Measured(&'a Interval),
-    /// The setting is lost, for this reason.
+    /// The setting is no longer in effect. The field is the reason.
     Lost(Interruption),
 }
 
@@ -122,9 +121,8 @@ pub(super) struct SettingTracker {
 }
 
 impl SettingTracker {
-    /// Returns the orders that request a setting. [`see`](Self::see) reports when the setting is in effect.
-    /// If the experiment has changed a parameter that this setting does not name, the parameter gets back the
-    /// value that it had before the experiment.
+    /// Returns the orders that request a setting. [`see`](Self::see) reports when the setting is in effect. The orders
+    /// also restore each parameter that the experiment has changed and that this setting does not name.
     pub(super) fn request(&mut self, to: &ExperimentSetting) -> Vec<Order> {
         self.wanted = Some(to.knobs.clone());
         let named = to.config.iter().map(|(parameter, value)| (*parameter, value.clone()));
@@ -214,8 +212,7 @@ impl SettingTracker {
         }
     }
 
-    /// Keeps a change by the user or another client of the session, so that the experiment does not undo this change
-    /// later.
+    /// Keeps a change by the user or another client of the session. The experiment will not undo this change later.
     fn keep_manual_change(&mut self, segment: &Segment) {
         match &segment.config {
             Some(change) => drop(self.tuned.remove(&*change.name)),

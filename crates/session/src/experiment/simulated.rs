@@ -1,4 +1,4 @@
-//! A simulated session for tests of experiments. It carries out orders at once, and its measurements depend
+//! A simulated session for tests of experiments. The simulation carries out orders at once, and its measurements depend
 //! on the knobs.
 
 use std::sync::Arc;

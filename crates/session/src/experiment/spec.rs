@@ -17,8 +17,7 @@ pub enum ExperimentSpec {
     /// Measure the load at several values of one knob. The list has a complete setting for each
     /// value.
     Sweep(SweepPlan, Vec<ExperimentSetting>),
-    /// Play the script of a file. The times in the script count from the moment when the script
-    /// begins to play.
+    /// Play the script of a file. The times in the script are relative to the start of the script.
     Script(Box<Script>),
 }
 
@@ -43,8 +42,8 @@ impl ExperimentSpec {
         ),
     ];
 
-    /// Parses the experiment in `text`. In the experiment, the load is on. Knobs that the text does not name come from
-    /// `knobs`. Returns `None` if the first word does not name an experiment, or if there is no further word.
+    /// Parses the experiment in `text`, and sets its load to on. Knobs that the text does not name come from `knobs`.
+    /// Returns `None` if the first word does not name an experiment, or if there is no second word.
     pub fn parse(text: &str, knobs: &Knobs) -> Option<Result<Self, WordsError>> {
         let (word, rest) = text.trim().split_once(' ')?;
         let knobs = Knobs { load: true, ..knobs.clone() };
@@ -77,8 +76,8 @@ impl ExperimentSpec {
     /// Returns a search for the highest rate that keeps `limit`.
     ///
     /// # Errors
-    /// The errors are the same as for [`check`](Self::check). Also fails if clients have a think time,
-    /// because an open loop has no think time, and if the load does not measure the times of the limit.
+    /// The errors are the same as for [`check`](Self::check). Also fails if clients have a think time, because an open
+    /// loop has no think time. Also fails if the load does not measure the times of the limit.
     pub fn find(limit: Limit, knobs: Knobs) -> Result<Self, WordsError> {
         if knobs.think.is_some() {
             return Err(WordsError::of(
@@ -124,8 +123,8 @@ impl ExperimentSpec {
         ExperimentSetting::parameters(self.settings())
     }
 
-    /// Parses the script `text` of the file `name`. The load is on, and knobs that the script does not name come from
-    /// `knobs`.
+    /// Parses the script `text` of the file `name`, and sets its load to on. Knobs that the script does not name come
+    /// from `knobs`.
     ///
     /// # Errors
     /// The error is a message with the invalid line.
@@ -176,7 +175,7 @@ impl ExperimentSpec {
         }
     }
 
-    /// Returns the experiment, ready for the first record of a session.
+    /// Starts the experiment. The result waits for the first record of a session.
     pub fn begin(self) -> Box<dyn Experiment> {
         match self {
             Self::Find(limit, knobs) => Box::new(Find::new(limit, knobs)),

@@ -55,8 +55,8 @@ fn setting(text: &str) -> ExperimentSetting {
     ExperimentSetting::parse(text, &on()).unwrap()
 }
 
-/// Passes the deliveries of a session to an experiment until the experiment is over or `stop` returns true. Returns the
-/// segments, and the last orders.
+/// Passes the deliveries of a session to an experiment, until the experiment is over or `stop` returns true. Returns
+/// the segments, and the last orders.
 fn drive(
     server: &demo::Handle,
     experiment: &mut dyn Experiment,

@@ -1,12 +1,12 @@
-//! A trial of the search for the highest rate: it measures whether one rate keeps the limit. If the rate does
-//! not keep the limit, the cause is the rate or a disturbance.
+//! A trial of the search for the highest rate measures whether one rate keeps the limit. If the limit is not kept, the
+//! cause is the rate or a disturbance.
 //!
 //! ```text
 //!                     too much                      a disturbance
 //!  answered of due    ▇▇▆▆▆▆▆▆▆▆▆▆▆▆▆▆  evenly      ▇▇▇▇▇▇▇▇▇▇▁▁████  now and then, or far less than in the closed loop
 //!  slow requests      ▁▂▃▄▅▆▇▇▇▇▇▇▇▇▇▇  mostly      ▁▁▁▁▁▁▁▁▁▁▇▇▁▁▁▁  now and then, or waits for a core of this machine
 //! ```
-//! A disturbance hardly ever makes a trial better, so the search trusts each trial that keeps the limit. This
+//! A disturbance hardly ever makes a trial better. The search therefore trusts each trial that keeps the limit. This
 //! module does no I/O.
 
 use std::fmt;
@@ -21,11 +21,11 @@ const PARTS: usize = 4;
 /// A part is called short if less than this share of its due requests was answered. If a rate is too high, at
 /// least three of the four parts are short.
 const SHORT: f64 = f64::midpoint(ACHIEVED, 1.0);
-/// Without a disturbance, the throughput of the best part is at most this many times the mean throughput.
-/// After a stall, the waiting requests are answered quickly, so the throughput of the best part is higher.
+/// The largest ratio of the best part's throughput to the mean throughput without a disturbance. After a stall, the
+/// server answers the waiting requests quickly, so the throughput of the best part is higher.
 const EVEN: f64 = 1.1;
-/// At a rate that is too high, the server is as busy as in the closed loop. Its throughput is then at least
-/// this share of the closed loop's throughput.
+/// The smallest ratio of the throughput to the throughput of the closed loop, at a rate that is too high. The server is
+/// then as busy as in the closed loop.
 const OF_PEAK: f64 = 0.9;
 
 /// The result of a trial.
@@ -39,19 +39,19 @@ pub(super) enum TrialOutcome {
     Disturbed(Disturbance),
 }
 
-/// A cause, other than the rate, of a failed trial.
+/// A cause of a failed trial, other than the rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Disturbance {
     /// No request succeeded.
     Silence,
-    /// In this number of parts, too few requests were answered. In all other parts, enough were answered.
+    /// In some parts, too few requests were answered. The field is the number of these parts.
     ShortFor(usize),
     /// The throughput of the best part exceeded the mean throughput by this share.
     Uneven(f64),
     /// The server answered fewer requests per second (the first number) than in the closed loop (the second).
     BelowPeak(f64, f64),
-    /// The limit was exceeded in less than half of the intervals. The fields are the number of intervals above the
-    /// limit, and the number of all intervals.
+    /// The limit was exceeded in less than half of the intervals. The fields are the number of these intervals, and the
+    /// number of all intervals.
     BrokenFor(usize, usize),
     /// The limit was exceeded only by requests that waited for a core of this machine.
     NoCore,

@@ -1,5 +1,5 @@
-//! Alternates between the two sides of an A/B experiment. A pair has one part (one measurement) of each side,
-//! and each part is some seconds long. More pairs follow until the result is clear or the time is over.
+//! Alternates between the two sides of an A/B experiment. A part is one measurement of one side, some seconds long. A
+//! pair has one part of each side. More pairs follow until the result is clear or the time is over.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -36,13 +36,13 @@ const OF_OPERATION: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 /// The times of an A/B, which measures two settings or targets (A and B) in alternation.
 #[derive(Debug, Clone, Copy)]
 pub struct AbPlan {
-    /// The time after each switch to the other side that is not measured, in seconds.
+    /// The time in seconds after each switch to the other side. This time is not measured.
     pub settle_s: f64,
     /// The length of a part (one measurement of one side), in seconds.
     pub part_s: f64,
-    /// A part with too few samples for a p99 is extended, at most to this length, in seconds.
+    /// The longest part, in seconds. A part with too few samples for a p99 is extended up to this length.
     pub longest_part_s: f64,
-    /// After this time, in seconds, the A/B ends even if the result is not clear.
+    /// The time limit in seconds. The A/B then ends even if the result is not clear.
     pub limit_s: f64,
     /// Whether the A/B continues even if redyno itself is the limit for both A and B.
     pub anyway: bool,
@@ -57,7 +57,7 @@ impl Default for AbPlan {
 }
 
 impl AbPlan {
-    /// Returns the plan with parts of this length; `None` keeps the length.
+    /// Returns the plan with parts of this length. `None` keeps the length.
     ///
     /// # Errors
     /// Fails if the parts are so long that the A/B ends before its first pair.
@@ -75,8 +75,8 @@ impl AbPlan {
         Ok(Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self })
     }
 
-    /// Returns the time for each further pair, in seconds: two parts, and the time that is left out after a
-    /// switch.
+    /// Returns the time for each further pair, in seconds. This time includes two parts, and the time after a switch
+    /// that is not measured.
     fn pair_s(&self) -> f64 {
         2.0 * self.part_s + self.settle_s
     }
@@ -90,8 +90,8 @@ impl AbPlan {
     }
 }
 
-/// The A/B ends early if redyno was the limit for both A and B in each of the first three pairs. A short disturbance
-/// of this machine seldom lasts for three pairs.
+/// The A/B ends early if redyno was the limit for both A and B in this many first pairs. A short disturbance of this
+/// machine seldom lasts for three pairs.
 const LIMITED_PAIRS: usize = 3;
 
 impl Ab {
@@ -100,7 +100,7 @@ impl Ab {
         self.pairs.iter().filter(|pair| pair.left_out.is_none())
     }
 
-    /// Returns the figures by which pairs are judged: throughput, p50 and p99.
+    /// Returns the figures that decide which side of a pair is better: throughput, p50 and p99.
     pub fn figures(&self) -> [Figure; 3] {
         Pair::figures(self.is_open)
     }
@@ -143,9 +143,9 @@ impl Ab {
         self.since_s.is_some_and(|since_s| now_s > since_s + self.plan.limit_s)
     }
 
-    /// Returns the reason why redyno itself was the limit for both A and B in all pairs so far. Then more
-    /// pairs would only compare redyno with itself. Returns `None` if redyno was not the limit, if there are
-    /// fewer than three pairs, or if the A/B must continue anyway.
+    /// Returns the reason why redyno itself was the limit for both A and B in all pairs so far. More pairs would then
+    /// only compare redyno with itself. Returns `None` if redyno was not the limit, if there are fewer than three
+    /// pairs, or if the A/B must continue anyway.
     pub(super) fn client_limit(&self) -> Option<String> {
         let is_judged = self.pairs.len() >= LIMITED_PAIRS && !self.plan.anyway;
         let is_limited = is_judged && self.pairs.iter().all(Pair::is_limited);
@@ -164,7 +164,7 @@ impl Ab {
         self.block = Some((Measurement::after_backlog(since_s, self.plan.settle_s), parts));
     }
 
-    /// Adds an interval of the side in effect, and returns the orders that follow from it.
+    /// Adds an interval of the side in effect, and returns the resulting orders.
     pub(super) fn measure(&mut self, measured: &Interval) -> Vec<Order> {
         let Some((filling, parts)) = &mut self.block else { return Vec::new() };
         if !filling.take(measured) || !self.plan.is_enough(filling) {
@@ -230,7 +230,7 @@ mod tests {
         Interval { t_s: 7.0 + f64::from(n + 1) * 0.25, length_s: 0.25, ops: 10, ..Interval::default() }
     }
 
-    /// Returns an A/B whose side B has been in effect since 7 s.
+    /// Returns an A/B with a side B that has been in effect since 7 s.
     fn second() -> Ab {
         let mut ab = ab();
         (ab.since_s, ab.side, ab.before) = (Some(0.0), Side::B, Some(Interval::default()));

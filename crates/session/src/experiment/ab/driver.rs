@@ -1,15 +1,15 @@
-//! Runs an A/B: decides which side is under load, and when there are enough pairs.
+//! Runs an A/B: decides which side is under load, and whether there are enough pairs.
 //!
-//! The two sides are two settings or two targets. Two targets are nodes of one session, and only one target is under
-//! load at a time:
+//! The two sides are two settings or two targets. Two targets are nodes of one session. Only one target is under load
+//! at a time:
 //!
 //! ```text
 //!  A: load on │ off      │ on ───────┤ off ···············│ on ───────────────┤ off …
 //!  B: off ····│ load on  │ off ······│ on ────────────────┤ off ··············│ on …
 //!     └───── prepared ───┘ from here on it is an A/B
 //! ```
-//! During the preparation, the keys of the workload are written to each target in turn. Each target is also
-//! under full load for one period.
+//! During the preparation, redyno writes the keys of the workload to each target in turn. Each target is also under
+//! full load for a while.
 
 use super::{
     alternation::AbPlan,
@@ -44,16 +44,16 @@ pub struct Ab {
     readied: Option<Side>,
     /// The side that is in effect or has been requested, once both targets are prepared.
     pub(super) side: Side,
-    /// The measurement of the present side, and how many parts this side still needs. After a switch, a side
-    /// needs two parts: the first completes the previous pair, and the second begins the next pair.
+    /// The measurement of the present side, and the number of parts that this side still needs. After a switch, a side
+    /// needs two parts. The first part completes the previous pair, and the second part begins the next pair.
     pub(super) block: Option<(Measurement, usize)>,
-    /// The part that was measured just before the last switch; `None` if this part already belongs to a pair.
+    /// The part that was measured just before the last switch. `None` if this part already belongs to a pair.
     pub(super) before: Option<Interval>,
     /// All pairs so far, including pairs that are left out.
     pub(super) pairs: Vec<Pair>,
-    /// The sums of all counted parts: of side A, and of side B.
+    /// The sums of all counted parts of side A, and of side B.
     pub sums: [Interval; 2],
-    /// Whether no more pairs follow, because the time is over.
+    /// Whether the time is over, so that no more pairs follow.
     pub(super) is_last: bool,
     /// The time of the session in seconds; `None` before the first record with a time.
     pub(super) now_s: Option<f64>,
@@ -108,8 +108,8 @@ impl Ab {
         self.difference(None, self.decides())
     }
 
-    /// Returns one entry for each counted pair: the comparison of B with A in this pair, and in all pairs so
-    /// far. The compared figure is the figure that decides the A/B.
+    /// Returns one entry for each counted pair. An entry compares B with A in this pair, and in all pairs so far. The
+    /// compared figure is the figure that decides the A/B.
     fn course(&self) -> Vec<AfterPair> {
         let (decides, mut differences) = (self.decides(), Vec::new());
         let after = |pair: &Pair| {
@@ -169,8 +169,8 @@ impl Ab {
         orders
     }
 
-    /// Ends the A/B for a reason that `node` reported. Returns the orders that restore the knobs. For an A/B
-    /// of two targets, there are no such orders.
+    /// Ends the A/B for a reason that `node` reported. Returns the orders that restore the knobs. An A/B of two targets
+    /// has no knobs to restore.
     fn lose(&mut self, node: u16, why: Interruption) -> Vec<Order> {
         (self.block, self.is_last) = (None, true);
         let name = self.targets.get(usize::from(node)).cloned();

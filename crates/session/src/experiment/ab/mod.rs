@@ -1,4 +1,4 @@
-//! The A/B experiment alternates between two settings of a target, or between two targets. It ends when one
+//! The A/B experiment alternates between two settings of a target, or between two targets. The experiment ends when one
 //! side is clearly better, or when there is clearly no difference.
 //!
 //! ```text
@@ -6,8 +6,8 @@
 //!     part  │··│ part │ part   │··│ part │ part   │              ·· the first second after a switch is not counted
 //!     └── pair 1 ─┘     └── pair 2 ───┘     └── pair 3 …
 //! ```
-//! A pair consists of the part before a switch and the part after the switch. So a slow drift of the machine
-//! is small within a pair. In two consecutive pairs, the drift has opposite signs.
+//! A pair consists of the part before a switch and the part after the switch. The time between these parts is short, so
+//! a slow drift of the machine changes a pair little. In two consecutive pairs, the drift has opposite signs.
 
 mod alternation;
 mod driver;

@@ -40,13 +40,13 @@ const OPEN: [Figure; 3] = [figures::OPS_PER_S, figures::RESPONSE_P50, figures::R
 /// The measurements of both sides in two consecutive parts.
 #[derive(Debug, Clone)]
 pub struct Pair {
-    /// The number of the pair, from 1; pairs that are left out have numbers too.
+    /// The number of the pair, from 1. Pairs that are left out have numbers too.
     pub pair: u32,
     /// The end of the pair, in seconds since the session began.
     pub t_s: f64,
     /// The side that was measured first.
     pub first: Side,
-    /// Whether both sides are open loops. Then response times decide.
+    /// Whether both sides are open loops. Response times are then compared.
     pub is_open: bool,
     /// The measurements of A, and of B.
     pub parts: Arc<[Interval; 2]>,
@@ -64,7 +64,7 @@ pub(super) fn value(measured: &Interval, operation: Option<&str>, figure: Figure
 }
 
 impl Pair {
-    /// Returns the figures by which pairs are judged: throughput, p50 and p99.
+    /// Returns the figures that decide which side of a pair is better: throughput, p50 and p99.
     pub fn figures(is_open: bool) -> [Figure; 3] {
         if is_open { OPEN } else { CLOSED }
     }

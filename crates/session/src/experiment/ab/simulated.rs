@@ -1,5 +1,5 @@
-//! Tests the verdicts of an A/B of two settings with a known difference. The simulated noise is correlated,
-//! wanders or drifts. Every run uses its number as the random seed, so the results are always the same.
+//! Tests the verdicts of an A/B of two settings with a known difference. The simulated noise is correlated, wanders or
+//! drifts. The number of a run is its random seed, so the results are always the same.
 
 use super::*;
 use crate::{
@@ -30,8 +30,8 @@ fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
     session.now_s()
 }
 
-/// Returns how often each verdict occurred (better, worse, no difference, not clear), and the length of the longest run
-/// in seconds.
+/// Returns the number of runs with each verdict (better, worse, no difference, not clear), and the length of the
+/// longest run in seconds.
 fn verdicts(kind: NoiseKind, sd: f64, step: f64) -> ([u64; 4], f64) {
     let on = Knobs { load: true, ..Knobs::default() };
     let (mut counts, mut longest_s) = ([0; 4], 0_f64);

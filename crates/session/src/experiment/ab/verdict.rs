@@ -28,7 +28,7 @@ impl Ab {
         }
     }
 
-    /// Returns the comparison so far, in the figure that decides the A/B.
+    /// Returns the comparison so far as text, in the figure that decides the A/B.
     pub(super) fn so_far(&self) -> String {
         let decides = self.verdict();
         match decides.change {
@@ -37,8 +37,8 @@ impl Ab {
         }
     }
 
-    /// Returns the verdict as a sentence, and lines with the numbers of pairs, of errors and of pairs in which redyno
-    /// was the limit.
+    /// Returns the verdict as a sentence. Further lines have the numbers of pairs, of errors, and of pairs in which
+    /// redyno was the limit.
     pub(super) fn conclusion(&self) -> String {
         let (pairs, counted) = (self.pairs(), self.counted().count());
         let left_out = match pairs.len() - counted {
@@ -52,7 +52,7 @@ impl Ab {
     }
 }
 
-/// The verdict in a record: figures, and the sentence.
+/// The verdict in a record: its figures and its sentence.
 impl Serialize for Ab {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let figures = self.figures();

@@ -83,7 +83,7 @@ fn a_limit_that_no_rate_keeps_is_reported() {
     assert_eq!(session.knobs, Knobs { load: true, ..Knobs::default() });
 }
 
-/// An earlier version left the load at the rate of the last trial.
+/// Tests that the load does not stay at the rate of the last trial.
 #[test]
 fn a_search_without_a_result_restores_the_settings_from_before_it() {
     let before = Knobs { load: true, rate: Some(333), ..Knobs::default() };
@@ -101,8 +101,8 @@ fn a_search_without_a_result_restores_the_settings_from_before_it() {
     assert_eq!(find.interrupt(Interruption::Fleet("lost".to_owned())), [Order::SetKnobs(before)]);
 }
 
-/// Returns a server that answers 1000 requests per second and queues more requests. The server answers no request while
-/// `is_taken`, as if another process had its core.
+/// Returns a server that answers 1000 requests per second and queues more requests. While `is_taken`, the server
+/// answers no request, as if another process used its core.
 fn queueing(mut is_taken: impl FnMut(f64) -> bool) -> impl FnMut(&Knobs, f64) -> Interval {
     let (mut backlog, mut rate_before) = (0.0, None);
     move |knobs, t_s| {
@@ -130,8 +130,8 @@ fn found_beside(limit: &str, is_taken: impl FnMut(f64) -> bool) -> (Find, f64) {
     (find, session.now_s())
 }
 
-/// An earlier version reported 219/s as the highest rate: it trusted disturbed trials, and never tried the higher
-/// bound.
+/// Tests that the search does not trust disturbed trials, and tries the higher bound. An earlier version reported 219/s
+/// as the highest rate.
 #[test]
 fn with_another_process_the_found_rate_is_right_or_there_is_none() {
     let mut decided = 0;

@@ -32,7 +32,7 @@ pub(super) enum LineAction {
 }
 
 impl ScriptLine {
-    /// Parses a line; `None` for an empty line and for a comment.
+    /// Parses a line. Returns `None` for an empty line and for a comment.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, WordsError> {
         // A `#` within a word does not begin a comment.
         let text = if text.trim_start().starts_with('#') { "" } else { text };

@@ -10,8 +10,8 @@
 //!  at 150s load off
 //!  at 160s end
 //! ```
-//! Times count from the start of the script. A script begins with the session, unless the user starts it later. The
-//! lines of a script are sorted by time. A knob that a line does not name is not changed.
+//! Times are relative to the start of the script. A script begins with the session, unless the user starts the script
+//! later. The lines of a script are sorted by time. A knob that a line does not name is not changed.
 
 mod line;
 mod play;

@@ -7,8 +7,8 @@ use crate::{
     session::{Delivery, Mark, Order, Record},
 };
 
-/// The script waits at most this time until the requested knobs are in effect, in seconds. After this time,
-/// the script assumes that the user or another client of the session has changed the knobs.
+/// The longest wait until the requested knobs are in effect, in seconds. Afterwards, the script assumes that the user
+/// or another client of the session has changed the knobs.
 const PENDING_S: f64 = 1.0;
 
 /// A script, and its progress.
@@ -16,16 +16,15 @@ const PENDING_S: f64 = 1.0;
 pub struct Script {
     name: String,
     text: ScriptText,
-    /// The start of the script, in seconds since the session began. `None` if the script begins when the
-    /// first message of the session arrives, and this message has not arrived yet.
+    /// The start of the script, in seconds since the session began. If the script begins with the first message of the
+    /// session, the start is `None` until this message arrives.
     since_s: Option<f64>,
-    /// Whether the session began with the knobs of the lines at 0 s, so that these knobs are already in
-    /// effect.
+    /// Whether the session began with the knobs of the lines at 0 s. These knobs are then already in effect.
     is_from_start: bool,
     /// The index of the next change.
     next: usize,
-    /// The knobs that were requested last, and the time until which the script waits for these knobs. The
-    /// script waits for the first knobs without a limit, because the user may have to allow the load.
+    /// The knobs that were requested last, and the time until which the script waits for these knobs. The wait for the
+    /// first knobs has no limit, because the user may have to allow the load.
     ordered: Option<(Knobs, f64)>,
     /// The knobs in effect.
     knobs: Knobs,
@@ -53,7 +52,7 @@ impl Script {
         })
     }
 
-    /// Makes the times of the script count from the first message that it receives, not from the start of the
+    /// Makes the times of the script relative to the first message that the script receives, not to the start of the
     /// session. At its beginning, the script switches the load on.
     #[must_use]
     pub fn from_now(self) -> Self {
@@ -97,7 +96,7 @@ impl Script {
         }
     }
 
-    /// Returns a message: the name of the file, the number of the last played line, and `why`.
+    /// Returns a message with the name of the file, the number of the last played line, and `why`.
     fn with_line(&self, why: &str) -> String {
         let line =
             self.next.checked_sub(1).and_then(|last| self.text.turns.get(last)).map_or(0, |turn| turn.line);
@@ -179,7 +178,7 @@ impl Experiment for Script {
         t_s(delivery).map_or_else(Vec::new, |now_s| self.play(now_s))
     }
 
-    /// Stops the script. The changes by the script are kept, because the user requested them.
+    /// Stops the script. The changes that the script made are kept, because the user requested these changes.
     fn stop(&mut self) -> Vec<Order> {
         self.ending.get_or_insert(Ending::Done);
         Vec::new()
@@ -247,7 +246,7 @@ mod tests {
         Script::parse("a.script", text, &on()).unwrap()
     }
 
-    /// Returns all settings in effect during a session with the script, each with the time when it began.
+    /// Returns all settings in effect during a session with the script, each with its start time.
     fn played(text: &str) -> (Script, SimulatedSession, Vec<(f64, Knobs)>) {
         let (mut script, mut seen) = (script(text), Vec::<(f64, Knobs)>::new());
         let mut session = SimulatedSession::new(script.first_knobs().clone());

@@ -4,9 +4,9 @@ use crate::experiment::{Dimension, WordsError, dimension::Range};
 
 /// The maximum number of steps if the script does not set a number.
 const STEPS: usize = 20;
-/// The minimum length of a step, in seconds, if the script does not set a number of steps.
+/// The minimum length of a step if the script does not set a number of steps, in seconds.
 const SHORTEST_S: f64 = 1.0;
-/// The minimum length of any step, in seconds: one tick, the length of a measured interval.
+/// The minimum length of any step, in seconds. This is one tick, the length of a measured interval.
 const TICK_S: f64 = 0.25;
 
 /// A ramp of one knob or parameter.
@@ -39,8 +39,8 @@ impl Ramp {
         Ok(Self { dimension, from_s, to_s, from, to, steps })
     }
 
-    /// Returns the time of each change, in seconds since the script began, and the new value. If several
-    /// steps have the same value after rounding, they are one change.
+    /// Returns the time of each change, in seconds since the script began, and the new value. Steps with the same value
+    /// after rounding are one change.
     pub(super) fn turns(&self) -> Vec<(f64, u64)> {
         let between = |from: f64, to: f64, n: usize| from + (to - from) * n as f64 / self.steps as f64;
         let turn = |n| {

@@ -97,7 +97,7 @@ fn turns_of(number: usize, line: &ScriptLine) -> Vec<ScriptStep> {
     }
 }
 
-/// Checks that a line may follow the previous lines.
+/// Checks that a line may follow the lines before it.
 fn follows(line: &ScriptLine, before: &[(usize, ScriptLine)]) -> Result<(), WordsError> {
     if let Some((number, last)) = before.last().filter(|(_, last)| last.from_s > line.from_s) {
         return Err(WordsError::of(format!(

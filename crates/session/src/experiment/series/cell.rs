@@ -1,5 +1,5 @@
-//! A cell of a series: one run, with one value for each parameter. This module also has the figures of a
-//! cell, measured or published, for the table.
+//! A cell of a series: one run, with one value for each parameter. This module also has the measured and published
+//! figures of a cell.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -25,13 +25,12 @@ pub enum TargetKind {
     Redis,
     /// memcached.
     Memcached,
-    /// Servers that are reached by HTTP.
+    /// Servers that redyno reaches by HTTP.
     Http,
 }
 
 impl TargetKind {
-    /// Returns whether a run for this kind of servers applies to a target that speaks `dialect` (its
-    /// protocol).
+    /// Returns whether a run for this kind of server applies to a target. `dialect` is the protocol of the target.
     pub fn includes(self, dialect: Dialect) -> bool {
         let speaks = match dialect {
             Dialect::Resp2 | Dialect::Resp3 => Self::Redis,
@@ -42,7 +41,7 @@ impl TargetKind {
     }
 }
 
-/// A run of the file, after its parameters have been replaced by values.
+/// A run of the file. Its parameters have been replaced by values.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct RunSpec {
@@ -55,13 +54,13 @@ pub(super) struct RunSpec {
     /// The values of the workload's parameters.
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
-    /// The names of the used operations of the workload; empty for all operations.
+    /// The names of the operations that the run uses; empty for all operations.
     #[serde(default)]
     operations: Vec<String>,
     /// The number of commands between MULTI and EXEC.
     #[serde(default = "one", deserialize_with = "quantity")]
     batching: u32,
-    /// Each command counts as this number of operations.
+    /// The number of operations that each command counts as.
     #[serde(default = "one", deserialize_with = "quantity")]
     each: u32,
     /// Whether to run a prefill; `None` for the setting of the workload.
@@ -69,7 +68,8 @@ pub(super) struct RunSpec {
     /// The pause without load before the run, in seconds.
     #[serde(default, deserialize_with = "some_quantity")]
     pause: Option<u32>,
-    /// The server's parameters during the run, which are restored at the end of the run.
+    /// The values of the server's parameters during the run. At the end of the run, redyno restores the previous
+    /// values.
     #[serde(default)]
     config: BTreeMap<String, toml::Value>,
     #[serde(default)]
@@ -94,19 +94,19 @@ pub(super) struct KnownWorkloads<'a> {
 pub struct SeriesCell {
     /// The name of the run.
     pub run: String,
-    /// The run's lists (parameters with several values) in order: the name of each list, and its value in
-    /// this cell. The value includes the change by [`Scaling`](super::Scaling).
+    /// The lists of the run (parameters with several values), in order. Each item has the name of a list, and its value
+    /// in this cell. The value includes the change by [`Scaling`](super::Scaling).
     pub at: Vec<(String, String)>,
     /// The name of each list of the run, and its value in the file, before scaling.
     pub(super) listed: Vec<(String, String)>,
-    /// The names of the lists that set an amount of the load, each with the name of this amount, such as
+    /// The names of the lists that set an amount of the load. Each name comes with the name of this amount, such as
     /// `requests`.
     pub(super) amounts: BTreeMap<String, &'static str>,
     /// The workload.
     pub workload: Arc<Workload>,
     /// The other settings of the load.
     pub load: Suggested,
-    /// A command counts as this number of operations.
+    /// The number of operations that a command counts as.
     pub each: u64,
     /// The kind of targets that the cell is limited to.
     pub speaks: Option<TargetKind>,
@@ -210,7 +210,7 @@ impl RunSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
 pub struct Figures {
-    /// Operations per second, or units per second if the table counts another unit.
+    /// Operations per second. If the table counts another unit, units per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// The mean latency in microseconds.

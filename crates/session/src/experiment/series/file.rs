@@ -1,4 +1,4 @@
-//! The TOML file of a series. Unknown fields are errors, and errors name the line.
+//! The TOML file of a series. An unknown field is an error. Messages of errors name the line.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -40,14 +40,14 @@ struct SeriesFile {
     name: Option<String>,
     #[serde(default)]
     about: String,
-    /// Groups of lists with values that belong together: one cell uses the first values of all lists in a
-    /// group, the next cell the second values, and so on.
+    /// Groups of lists that advance together. One cell uses the first values of all lists in a group, the next cell
+    /// uses the second values, and so on.
     #[serde(default)]
     together: Vec<Vec<String>>,
     #[serde(default)]
     run: Vec<Spanned<RunSpec>>,
-    /// The parameters. This field only checks their form: for each cell, the file is read again with the
-    /// values of the cell.
+    /// The parameters. This field only checks their form. For each cell, the file is parsed again with the values of
+    /// the cell.
     #[serde(default, rename = "parameters")]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, rename = "load")]
@@ -60,10 +60,10 @@ struct SeriesFile {
 }
 
 impl Series {
-    /// Reads the file `path` with these values of its parameters; the values of a list are separated by commas.
+    /// Reads the file `path` with these values of its parameters. Commas separate the values of a list.
     ///
     /// # Errors
-    /// The error is a message with the file, the line if it is known, and the error.
+    /// The error is a message with the name of the file, the cause and, if known, the line.
     pub fn read(path: &Path, settings: &Settings) -> Result<Self, WorkloadFileError> {
         let (text, file) = (text_of(path)?, path.display().to_string());
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -150,7 +150,7 @@ fn mentions(value: &toml::Value, name: &str) -> bool {
     }
 }
 
-/// A run as written in the file, with the tables that it can use; parameters are not replaced yet.
+/// A run as written in the file, with the tables that the run can use. Its parameters are not replaced yet.
 struct Raw<'a> {
     run: Option<&'a toml::Value>,
     load: Option<&'a toml::Value>,
@@ -188,8 +188,7 @@ impl Raw<'_> {
         SeriesCell::of(&run, (at, amounts), &load, &known)
     }
 
-    /// Returns the amount of the load whose value is the parameter `name`: `requests` for
-    /// `requests = "$name"`.
+    /// Returns the amount of the load that the parameter `name` sets: `requests` for `requests = "$name"`.
     fn amount(&self, name: &str) -> Option<&'static str> {
         let of_run = self.run.and_then(|run| run.get("load"));
         let loads = [of_run, self.load].into_iter().flatten().filter_map(toml::Value::as_table);

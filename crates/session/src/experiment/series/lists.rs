@@ -1,4 +1,5 @@
-//! The parameters of a series. A parameter may have a list of values. This module makes all combinations.
+//! The parameters of a series. A parameter may have a list of values. This module computes all combinations of the
+//! values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ pub(super) struct SeriesParameter {
     pub(super) is_list: bool,
 }
 
-/// Returns the parameters in the order of the file; values in `settings` replace the values of the file.
+/// Returns the parameters in the order of the file. Values in `settings` replace the values of the file.
 pub(super) fn parameters(text: &str, settings: &Settings) -> Result<Vec<SeriesParameter>, PositionedError> {
     #[derive(Deserialize)]
     struct Head {
@@ -50,7 +51,7 @@ pub(super) fn first_values(parameters: &[SeriesParameter]) -> BTreeMap<&str, Str
     parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.values[0].clone())).collect()
 }
 
-/// One axis of a series: a list, or several lists that advance together. An entry has one value for each of these
+/// One axis of a series: a list, or several lists that advance together. Each entry has one value for each of these
 /// lists, with the name of the list.
 pub(super) type CellAxis = Vec<Vec<(String, String)>>;
 
@@ -97,7 +98,7 @@ pub(super) fn axes(lists: &[&SeriesParameter], together: &[Vec<String>]) -> Resu
     Ok(axes)
 }
 
-/// Returns all combinations with one entry of each axis; the last axis changes fastest.
+/// Returns all combinations of entries, one from each axis. The last axis changes fastest.
 pub(super) fn combinations(axes: &[CellAxis]) -> CellAxis {
     axes.iter().fold(vec![Vec::new()], |so_far, axis| {
         let longer = |at: &Vec<(String, String)>| {

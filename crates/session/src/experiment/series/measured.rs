@@ -37,8 +37,8 @@ impl CellSums {
         Self { means: GaugeMeans::of_gauges(&layout.gauges), ..Self::default() }
     }
 
-    /// Adds the next record to the sums. The records of the first node contain the results of the whole load,
-    /// so the function ignores the records of other nodes. The gauges are those of the first node.
+    /// Adds the next record to the sums. The first node's records contain the results of the whole load. Records of
+    /// other nodes are ignored, so the gauges are those of the first node.
     pub fn push(&mut self, record: &Record) {
         if !record.is_of(0) {
             return;
@@ -57,7 +57,7 @@ impl CellSums {
         }
     }
 
-    /// Returns the result after the end of the session; `None` if no request was sent.
+    /// Returns the result after the end of the session. Returns `None` if no request was sent.
     pub fn measured(self) -> Option<MeasuredCell> {
         let summary = self.summary.filter(|summary| summary.ops > 0 || !summary.errors.is_empty())?;
         Some(MeasuredCell { summary, all: self.all, means: self.means })

@@ -1,5 +1,5 @@
-//! Measurements that others published, for comparison with the results of a series. redyno need not reach the
-//! same figures.
+//! Measurements that others published, for comparison with the results of a series. The results of redyno may differ
+//! from these measurements.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ pub struct Published {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct PublishedCell {
     run: String,
-    /// The values of lists to which the figures apply. If a list is not named here, the figures apply to all
-    /// its values.
+    /// The values of lists to which the figures apply. The figures apply to all values of a list that is not named
+    /// here.
     #[serde(default)]
     at: BTreeMap<String, toml::Value>,
     ops_per_s: Option<f64>,
@@ -59,8 +59,7 @@ impl Published {
         Some(CellFigures { all, operations: operations.clone() })
     }
 
-    /// Checks that all figures belong to existing runs and lists, and that they do not have more time limits
-    /// than the table.
+    /// Checks that all figures belong to existing runs and lists, and have no more time limits than the table.
     pub(super) fn check(&self, cells: &[SeriesCell], layout: &TableLayout) -> Result<(), String> {
         for published in &self.cells {
             let run = &published.run;

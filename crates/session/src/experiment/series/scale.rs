@@ -1,5 +1,4 @@
-//! Changes how much load a series generates (requests, seconds, keys, clients), for a smaller machine or less
-//! time.
+//! Changes the amounts of load of a series (requests, seconds, keys, clients), for a smaller machine or less time.
 
 use std::str::FromStr;
 
@@ -17,11 +16,12 @@ pub struct Scaling {
     pub amounts: Option<ScaleFactor>,
     /// The factor for clients and threads.
     pub clients: Option<ScaleFactor>,
-    /// The length of each cell in seconds. It replaces the number of requests, or the length, from the file.
+    /// The length of each cell in seconds. This length replaces the number of requests or the length in the file.
     pub duration: Option<u32>,
 }
 
-/// An amount of a load that scaling can change: its name in a file, and a function that returns its value.
+/// An amount of a load that scaling can change. The pair has the name of the amount in a file, and a function that
+/// returns its value.
 type Amount = (&'static str, fn(&Suggested) -> Option<u64>);
 
 const AMOUNTS: [Amount; 5] = [
@@ -32,7 +32,7 @@ const AMOUNTS: [Amount; 5] = [
     ("threads", |load| load.threads.map(u64::from)),
 ];
 
-/// Returns the amount with this name in the `[load]` table of a file, if there is one.
+/// Returns the amount with this name in the `[load]` table of a file. Returns `None` if there is no such amount.
 pub(super) fn amount(name: &str) -> Option<&'static str> {
     AMOUNTS.into_iter().map(|(known, _)| known).find(|known| *known == name)
 }
@@ -60,9 +60,8 @@ impl ScaleFactor {
 }
 
 impl Scaling {
-    /// Changes the amounts of all cells of a series. Amounts in the titles of cells are changed too. Returns
-    /// one line with the changes, such as `changed: requests 3 M to 30 k, clients 256 to 3`; `None` if
-    /// nothing changes.
+    /// Changes the amounts of all cells of a series, also in their titles. Returns one line with the changes, such as
+    /// `changed: requests 3 M to 30 k, clients 256 to 3`; `None` if nothing changes.
     pub fn apply(&self, series: &mut Series) -> Option<String> {
         let before: Vec<_> = series.cells.iter().map(|cell| cell.load.clone()).collect();
         series.cells.iter_mut().for_each(|cell| self.change(cell));

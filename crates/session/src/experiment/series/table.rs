@@ -1,4 +1,5 @@
-//! The table of a series: a row for each cell and for each of its operations, with published figures in a row below.
+//! The table of a series. It has a row for each cell and for each operation of the cell. Published figures are in the
+//! row below.
 //!
 //! ```text
 //! run   size  operation   ops/s    mean     p99
@@ -22,10 +23,10 @@ use crate::{
 pub struct TableLayout {
     /// The unit that the table counts instead of operations.
     pub counted: Option<String>,
-    /// Times in milliseconds. A column for each time shows the share of requests that took at most this time.
+    /// Times in milliseconds. The column for a time shows the share of requests that took at most this time.
     pub within_ms: Vec<f64>,
-    /// Gauges of the server and of its machine. A column for each gauge shows the mean of the gauge during the load.
-    /// For a counter, the column shows the mean per second.
+    /// Gauges of the server and of its machine. The column for a gauge shows its mean during the load. For a counter,
+    /// the column shows the mean per second.
     #[serde(deserialize_with = "gauges")]
     pub gauges: Vec<Gauge>,
 }
@@ -54,7 +55,7 @@ pub struct SeriesTable<'a> {
     has_published: bool,
 }
 
-/// The remark on a row of published figures, if there is no other remark.
+/// The remark on a row of published figures, if the row has no other remark.
 const PUBLISHED: &str = "published";
 
 impl<'a> SeriesTable<'a> {
@@ -187,7 +188,7 @@ fn mean_text(gauge: Gauge, mean: f64) -> String {
     gauge.written(mean) + per_s
 }
 
-/// Returns the remark on a cell: why it has no figures, its errors, or that redyno was the limit.
+/// Returns the remark on a cell: the reason for missing figures, the errors, or that redyno was the limit.
 fn remark(outcome: Option<&CellOutcome>) -> String {
     match outcome {
         None => "not run".to_owned(),
@@ -241,7 +242,8 @@ cells = [
         Series::parse(FILE, file, std::path::Path::new(""), &Settings::default()).unwrap()
     }
 
-    /// Returns a cell with 3000 operations in two seconds, 1000 of them SETs, after a prefill that does not count.
+    /// Returns a cell with 3000 operations in two seconds, including 1000 SETs. A prefill before the operations does
+    /// not count.
     fn measured(errors: u64) -> MeasuredCell {
         let mut gathered = CellSums::default();
         let segment = |segment, warmup| {

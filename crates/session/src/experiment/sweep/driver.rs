@@ -1,4 +1,4 @@
-//! Runs a sweep: changes the knob from step to step, and decides when a step has enough samples.
+//! Runs a sweep: changes the knob from step to step, and decides whether a step has enough samples.
 
 use super::{SweepPlan, step::SweepStep, table};
 use crate::{
@@ -338,7 +338,7 @@ mod tests {
         assert!(session.now_s() < 15.0 && sweep.report().contains("not steady"), "{}", sweep.report());
     }
 
-    /// An earlier version reported "best: clients 1 does most: 0/s" and ended with 0.
+    /// Tests a sweep without replies. An earlier version reported "best: clients 1 does most: 0/s" and ended with 0.
     #[test]
     fn a_server_that_died_has_no_best_step() {
         for (words, dies_s) in

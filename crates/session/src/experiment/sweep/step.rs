@@ -1,5 +1,5 @@
-//! A step of a sweep: the measurement at one value. It leaves out the first moments after the change, and
-//! then measures until the figures are steady.
+//! A step of a sweep: the measurement at one value. The first moments after the change are not measured. The
+//! measurement then continues until the figures are steady.
 
 use crate::{
     experiment::measurement::{ENOUGH_FOR_P99, Measurement, settle_s},
@@ -11,8 +11,7 @@ use crate::{
 const LENGTH_S: (f64, f64) = (3.0, 10.0);
 /// The required relative precision of the mean throughput.
 const THROUGHPUT: f64 = 0.02;
-/// The required relative precision of the mean response time, which matters in open loops. Response times vary more
-/// than throughput.
+/// The required relative precision of the mean response time in open loops. Response times vary more than throughput.
 const RESPONSE: f64 = 0.05;
 
 /// A step in progress.
@@ -23,7 +22,7 @@ pub(super) struct SweepStep {
     ops_per_s: Vec<f64>,
     /// The mean response time of each tick (measured interval) in an open loop, in nanoseconds.
     response_ns: Vec<f64>,
-    /// The means of gauges since the setting came into force.
+    /// The means of gauges since the setting has been in effect.
     pub(super) gauges: GaugeMeans,
 }
 
