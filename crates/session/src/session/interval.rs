@@ -153,8 +153,8 @@ of_the_load! {
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub owners: u16,
         /// Answered requests by command, as the server's statistics count them. An operation may consist of
-        /// several requests. The counts exclude MULTI and EXEC around an operation, and commands that prepare
-        /// the server for the load. They also exclude the greeting of connections (`AUTH`, `HELLO`, `SELECT`,
+        /// several requests. The counts include MULTI and EXEC around an operation, and commands that prepare
+        /// the server for the load. They also include the greeting of connections (`AUTH`, `HELLO`, `SELECT`,
         /// `CLIENT|SETNAME`).
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub requests: BTreeMap<String, u64>,
