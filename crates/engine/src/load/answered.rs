@@ -19,19 +19,19 @@ pub(super) struct BatchProgress {
     pub(super) whole: u32,
     /// How many replies the first incomplete operation has received, if the operation has several replies.
     pub(super) replies: u16,
-    /// Whether the first incomplete operation has received an error.
+    /// Whether a reply to the first incomplete operation was an error.
     pub(super) has_failed: bool,
-    /// Whether the first incomplete operation has received a miss.
+    /// Whether a reply to the first incomplete operation was a miss.
     pub(super) has_missed: bool,
-    /// Whether the server refused a request only for now, for example because it loads its data. If an
-    /// operation has several steps (requests that are sent one after the other), only the last written step
+    /// Whether the server refused a request only for now, for example because it loads its data. An operation may
+    /// have several steps, which are requests that are sent one after the other. Then only the last written step
     /// counts.
     pub(super) is_refused: bool,
 }
 
 impl BatchProgress {
-    /// Counts a single reply. The reply is an error, or it cannot be counted together with other replies.
-    /// Returns whether the reply completes an operation that had no error.
+    /// Counts a single reply. The reply is an error, or cannot be counted together with other replies. Returns
+    /// whether the reply completes an operation that had no error.
     pub(super) fn take_part(&mut self, op: OpId, found: Option<ReplyResult>, replies: &mut Replies) -> bool {
         if let Some(found) = found {
             self.has_missed |= replies.count_part(op, self.replies, found);

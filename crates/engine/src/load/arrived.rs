@@ -1,4 +1,5 @@
-//! The messages that a workload's receivers (such as the subscribers of its channels) got in an interval.
+//! The messages that the receivers of a workload got in an interval. Receivers are, for example, the subscribers of a
+//! channel.
 
 use std::cmp::Reverse;
 
@@ -10,7 +11,7 @@ const MOST_NAMED: usize = 16;
 const MOST_AT_LAST: usize = 64;
 /// A receiver is slow if its median time is more than this multiple of the median of all receivers.
 const FACTOR: f64 = 2.0;
-/// A slow receiver's median time must also exceed the median of all receivers by more than this, in ns.
+/// A slow receiver's median time must also exceed the median of all receivers by more than this time, in ns.
 const LEAST_NS: u64 = 500_000;
 /// A receiver with fewer messages than this in an interval does not count as slow.
 const FEWEST: u64 = 10;
@@ -30,8 +31,8 @@ pub struct ReceivedCounts {
     pub ordered: u32,
     /// The time from sending to receipt of each message.
     pub times: Recorder,
-    /// The number of received messages. If the receivers are notified only of the keys, this is the number of received
-    /// invalidations.
+    /// The number of received messages. If the receivers get invalidations of keys instead of messages, this field
+    /// counts the invalidations.
     pub received: u64,
     /// Messages that are known to be lost.
     pub lost: u64,
@@ -51,7 +52,7 @@ pub struct ReceivedCounts {
     /// Lost connections of receivers.
     pub reconnects: u64,
     /// The receivers that are slow, have lost messages, or have lost their connection. In the last interval of a
-    /// segment, all receivers.
+    /// segment, the list contains all receivers.
     pub named: Vec<NotableReceiver>,
 }
 
@@ -60,7 +61,7 @@ pub struct ReceivedCounts {
 pub struct NotableReceiver {
     /// The number of the receiver, from 1.
     pub receiver: u32,
-    /// Messages that the receiver got since the last interval of the segment that lists it.
+    /// Messages that the receiver got after the previous interval of the segment that lists this receiver.
     pub received: u64,
     /// Messages that the receiver lost.
     pub lost: u64,
@@ -68,7 +69,7 @@ pub struct NotableReceiver {
     pub late: u64,
     /// Lost connections of the receiver.
     pub reconnects: u64,
-    /// The times from sending to receipt, if the receiver is slower than the others.
+    /// The times from sending to receipt, if the receiver is slower than the other receivers.
     pub times: Option<Box<Recorder>>,
 }
 
@@ -76,7 +77,7 @@ pub struct NotableReceiver {
 #[derive(Debug, Default)]
 pub(super) struct ReceiverCounts {
     pub(super) received: u64,
-    /// Messages in ticks before, since the last interval of the segment that lists the receiver.
+    /// Messages in earlier ticks that no interval of the segment has listed yet.
     unlisted: u64,
     /// Whether an interval of the segment lists the receiver.
     is_listed: bool,
@@ -116,9 +117,9 @@ impl ReceivedCounts {
         own.times.iter_mut().for_each(|times| times.record(ns));
     }
 
-    /// Lists the receivers that are slow or have lost messages or connections, and clears the counts of all receivers. In
-    /// the last interval of a segment (`is_last`), lists all receivers, so that their messages in the whole segment are
-    /// known.
+    /// Lists the receivers that are slow or have lost messages or connections, and clears the counts of all
+    /// receivers. In the last interval of a segment (`is_last`), the function lists all receivers. This makes each
+    /// receiver's messages in the whole segment known.
     pub(super) fn name(&mut self, all: &mut [ReceiverCounts], is_last: bool) {
         let all_ns = self.times.latency();
         let stands_out =

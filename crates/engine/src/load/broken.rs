@@ -50,8 +50,8 @@ const NO_PORT: &str = "no local port is free, because each closed connection occ
     net.ipv4.tcp_tw_reuse to 1";
 
 impl ConnectionFailure {
-    /// Returns the reason why a connection ends after a reply to no request. If the reply is an error, its
-    /// text says why the server will close the connection.
+    /// Returns the reason why a connection ends after the server sent a reply without a request. If this reply is an
+    /// error, the text of the error says why the server will close the connection.
     #[cold]
     pub(super) fn unexpected_reply(reply: Reply, dialect: Dialect) -> Self {
         match reply {

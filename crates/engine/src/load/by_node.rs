@@ -12,26 +12,25 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Counts by node of a cluster.
+/// The counts for each node of a cluster.
 #[derive(Debug, Default)]
 pub struct ByNode {
     /// The answers, in the order of their arrival.
     answers: Vec<NodeAnswers>,
-    /// The other counts, by the number of the node.
+    /// The other counts, indexed by node number.
     others: Vec<OtherCounts>,
     /// The slots with the most requests, each with its number of requests.
     pub slots: Vec<(u16, u32)>,
 }
 
-/// The operations that one read from a node's socket completed without an error, or one operation with an
-/// error.
+/// The operations that one read from a node's socket completed without an error, or a single operation with an error.
 #[derive(Debug, Clone, Copy)]
 struct NodeAnswers {
     service_ns: u64,
     /// The number of operations without an error.
     ops: u32,
     node: NodeNumber,
-    /// The place of the operation among all operations.
+    /// The index of the operation in the workload.
     op: u16,
 }
 
@@ -47,8 +46,7 @@ struct OtherCounts {
 pub struct NodeCounts<'a> {
     /// The number of the node.
     pub node: u16,
-    /// Failed operations by kind of error: the node answered with an error, or the connection to the node was
-    /// lost.
+    /// Failed operations, by kind of error. The node answered with an error, or the connection to the node was lost.
     pub errors: &'a ErrorCounts,
     /// Bytes read from the node.
     pub bytes_in: u64,
@@ -56,7 +54,7 @@ pub struct NodeCounts<'a> {
     pub bytes_out: u64,
     /// Latencies from the write of an operation to the last byte of its last reply, for operations without an error.
     pub service: Latency,
-    /// Answered operations, with or without an error, by their place among all operations.
+    /// Answered operations, with or without an error, by the index of the operation in the workload.
     pub answered: BTreeMap<u16, u64>,
 }
 

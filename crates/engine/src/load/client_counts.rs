@@ -1,4 +1,4 @@
-//! The CPU time and the delays of a load worker during an interval. They show whether redyno itself is the
+//! The CPU time and the delays of a load worker during an interval. These counts show whether redyno itself is the
 //! bottleneck.
 
 use crate::{host::Lap, stats::Recorder};
@@ -6,26 +6,26 @@ use crate::{host::Lap, stats::Recorder};
 /// One worker's CPU time and delays during one interval.
 #[derive(Debug, Default)]
 pub struct ClientCounts {
-    /// The CPU time of the worker's thread was measured over this time, in ns. At the end of the load, this
-    /// time is longer than the interval, because it includes the wait for the last replies.
+    /// The length of the period over which the worker's CPU time was measured, in ns. At the end of the load, this
+    /// period is longer than the interval, because the period includes the wait for the last replies.
     pub watched_ns: u64,
     /// The CPU time of the worker's thread, in ns.
     pub cpu_ns: u64,
     /// How long the thread waited for a core, in ns, or `None` if the system does not report it.
     pub run_delay_ns: Option<u64>,
-    /// For a worker that never sleeps: the time of the poll rounds without a read or a write, in ns.
+    /// For a worker that never sleeps, the total time of poll rounds without a read or a write, in ns.
     pub spun_ns: u64,
     /// The core on which the worker ran at the end, or `None` if the system does not report it.
     pub core: Option<u16>,
-    /// How long a client could send, but waited for the next record of the dataset, in ns. `None` means that
+    /// How long clients were ready to send but waited for the next record of the dataset, in ns. `None` means that
     /// records were always available.
     pub record_wait_ns: Option<u64>,
     /// For each readable connection, the time from the return of poll until the worker had processed the replies of
     /// the connection.
     pub read_wait: Recorder,
-    /// For each round of the poll loop with a read, the time from the return of a wait to the start of the
-    /// next wait. If a reply arrives in this time, the next wait returns at once, and only then does the
-    /// reply get its timestamp. So this time is the largest delay of a timestamp.
+    /// For each round of the poll loop with a read, the time from the return of a wait to the start of the next wait.
+    /// A reply that arrives in this time gets its timestamp only when the next wait returns. So this time is the
+    /// largest delay of a timestamp.
     pub receive_lag: Recorder,
     /// How late the worker wrote batches in an open loop. The time counts from the moment when a batch was due and a
     /// client was free.
@@ -57,9 +57,9 @@ impl ClientCounts {
         self.read_wait.record(ns);
     }
 
-    /// Counts all connections that one poll reported as readable. The last of these connections was read
-    /// `took_ns` after poll returned. The function assumes that the other connections were read at even
-    /// distances, so it need not read the clock for each connection.
+    /// Counts all connections that one poll reported as readable. The last of these connections was read `took_ns`
+    /// after poll returned. To avoid reading the clock for each connection, the function assumes that the other
+    /// connections were read at even distances in time.
     pub(super) fn read_within(&mut self, took_ns: u64, connections: u64) {
         let step_ns = took_ns / connections.max(1);
         for k in 1..=connections {

@@ -217,9 +217,9 @@ impl WorkerClients {
         self.forget_loss(i)
     }
 
-    /// Closes the connection of client `i` on purpose and schedules a new connection. The closed connection
-    /// does not count as a loss. If the client has lost its connection, the function does nothing, because
-    /// the client already waits for a new one.
+    /// Closes the connection of client `i` on purpose and schedules a new connection. The closed connection does not
+    /// count as a loss. If the client has lost its connection, the function does nothing, because the client already
+    /// waits for a new connection.
     pub(super) fn renew(&mut self, i: usize) {
         if self.all[i].is_lost {
             return;
@@ -232,8 +232,7 @@ impl WorkerClients {
         self.to_open.push_back(i);
     }
 
-    /// Notes that client `i` has finished replacing its connection: with a new connection, or without
-    /// success.
+    /// Notes that client `i` has finished replacing its connection, with or without success.
     fn arrive(&mut self, i: usize) {
         self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }

@@ -110,7 +110,7 @@ pub(super) struct LoadConnection {
     node: Option<NodeNumber>,
     /// Whether READONLY was sent.
     is_readonly: bool,
-    /// The parcel in flight, if the target is a cluster.
+    /// The parcel (a group of requests for one node) in flight, if the target is a cluster.
     flight: Option<Box<Flight>>,
     /// Bytes that the socket did not accept yet.
     unsent: Option<Box<UnsentBytes>>,
@@ -162,10 +162,9 @@ impl LoadConnection {
         }
     }
 
-    /// Returns the deadline for the next whole reply: `timeout_ns` after the write or the previous reply,
-    /// whichever is later. While the connection opens, connecting and greeting together have the same
-    /// timeout. If the timeout is off, the TLS handshake still has a limit. Returns `None` if the connection
-    /// is idle.
+    /// Returns the deadline for the next whole reply: `timeout_ns` after the write or the previous reply, whichever
+    /// is later. While the connection opens, one timeout covers connecting and greeting together. If the timeout is
+    /// off, the TLS handshake still has a limit. Returns `None` if the connection is idle.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
         let since_ns = match self.phase {
             ConnectionPhase::Idle => return None,
@@ -329,7 +328,7 @@ impl LoadConnection {
         Ok(())
     }
 
-    /// Lets the ring receive again after it has stopped receiving.
+    /// Lets the io_uring ring receive data for this connection again, after the ring has stopped receiving.
     pub(super) fn stay_in_ring(&self, io: &mut Io) -> io::Result<()> {
         self.tag().map_or(Ok(()), |tag| io.receive_on(tag, &self.transport))
     }

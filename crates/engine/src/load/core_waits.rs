@@ -1,14 +1,14 @@
-//! Finds the requests that were late because a worker thread of the load waited for a core. It compares the
+//! Finds the requests that were late because a worker thread of the load waited for a core. This module compares the
 //! latencies with the time that the thread spent in the run queue.
 //!
 //! ```text
 //!  request        |──────────────── 7 ms ───|
 //!  worker   ██                 ░░░░░░░░░░███     ░ could run, and had no core: 5 ms of the 7
 //! ```
-//! An average over a second hides short waits. If the thread waits for 10 % of a second, the wait may be the
-//! whole latency of the slowest 1 % of the requests. A worker reads the system's counter of these waits when
-//! it wakes up, at most once per 0.5 ms. So the worker notices every wait of more than 0.5 ms. The caller
-//! reads the counter, so this module does no I/O.
+//! An average over a second hides short waits. If the thread waits for 10 % of a second, this wait may explain the
+//! whole latency of the slowest 1 % of the requests. A worker reads the system's counter of these waits when it wakes
+//! up, at most once per 0.5 ms. So the worker notices every wait of more than 0.5 ms. The caller reads the counter,
+//! so this module does no I/O.
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ impl CoreWaits {
         now_ns >= self.next_ns
     }
 
-    /// Adds a reading: until `at_ns`, the worker waited for a core for `waited_ns` in total.
+    /// Adds a reading of the counter. Until `at_ns`, the worker has waited for a core for `waited_ns` in total.
     pub(super) fn read(&mut self, at_ns: u64, waited_ns: u64) {
         self.next_ns = at_ns + READ_EVERY_NS;
         if self.readings.back().is_some_and(|last| waited_ns.saturating_sub(last.waited_ns) >= WORTH_NS) {

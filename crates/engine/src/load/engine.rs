@@ -1,5 +1,5 @@
-//! The handle to a running load engine. The engine passes the knobs (the settings that can change during a
-//! run) to the workers. It passes the workers' counts to the collector.
+//! The handle to a running load engine. The engine passes the knobs (the settings that can change during a run) to
+//! the workers. The engine passes the workers' counts to the collector.
 
 use std::{
     sync::{
@@ -33,8 +33,8 @@ use crate::{
     workload::{Program, Values},
 };
 
-/// The longest time for building a setting (the data that workers need about the knobs), in ns. If the build
-/// takes longer, the setting is built again. A build usually takes one or two microseconds.
+/// The longest acceptable time for building a setting, in ns. A setting is the data that workers need about the
+/// knobs. If the build takes longer, the setting is built again. A build usually takes one or two microseconds.
 const AT_ONCE_NS: u64 = 10_000;
 
 /// A change of the knobs (the settings of the load) that is in effect.
@@ -54,7 +54,7 @@ pub struct SettingChange {
 pub struct LoadOutput {
     /// For each worker, the collector's end of its ring buffers. The worker passes its counts through them.
     pub rings: Vec<RingEnd>,
-    /// The same for threads that are started later, such as the receivers' thread.
+    /// Delivers the ring ends of threads that start later, such as the receivers' thread.
     pub joined: Receiver<RingEnd>,
     /// Events of the workers.
     pub events: Receiver<LoadEvent>,
@@ -72,16 +72,16 @@ pub struct Load {
     endpoints: Arc<Endpoints>,
     /// The receivers of the workload, or `None` before the first workload with receivers.
     reception: Mutex<Option<ReceiverHandle>>,
-    /// The knobs whose receivers are being connected, and the program that sends messages to these receivers.
+    /// The knobs with the receivers that are being connected, and the program that sends messages to these receivers.
     coming: Mutex<Option<(Knobs, Arc<Program>)>>,
     joined: Sender<RingEnd>,
     events: Sender<LoadEvent>,
 }
 
 impl Load {
-    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is not `None`. If
-    /// the workload has receivers or agents generate the load, the load is off in this segment, and the warm-up and the
-    /// load have not begun yet.
+    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is not `None`. If the
+    /// workload has receivers or agents generate the load, the load is off in this segment. The warm-up begins later,
+    /// with the load.
     ///
     /// # Errors
     /// Fails if the host name of the target has no address, or if a worker cannot be set up.
@@ -171,9 +171,9 @@ impl Load {
         self.settings.load().knobs.clone()
     }
 
-    /// Returns whether the load can begin with these knobs: the agents have begun, and the receivers are ready, or have
-    /// had 10 s to become ready. The first call starts to connect the receivers. [`set`](Self::set) does not wait for
-    /// them.
+    /// Returns whether the load can begin with these knobs. The agents must have begun. The receivers must be ready,
+    /// or must have had 10 s to become ready. The first call starts to connect the receivers. [`set`](Self::set) does
+    /// not wait for the receivers.
     pub fn is_ready_for(&self, knobs: &Knobs) -> bool {
         let now = self.settings.load();
         let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), self.rules(), self.is_prefill_done());
@@ -195,8 +195,8 @@ impl Load {
         self.reception.lock().as_ref().is_none_or(ReceiverHandle::is_ready)
     }
 
-    /// Changes the knobs and wakes every worker. This also ends a warm-up whose time is over. It ends a
-    /// prefill that [is done](Self::is_prefill_done) or is no longer needed. If keys of the workload are
+    /// Changes the knobs and wakes every worker. The function also ends a warm-up after its time. The function also
+    /// ends a prefill that [is done](Self::is_prefill_done) or is no longer needed. If keys of the workload are
     /// missing, the new segment begins with a prefill.
     pub fn set(&self, knobs: &Knobs) -> SettingChange {
         self.change_setting(&self.settings.load(), knobs)
@@ -262,8 +262,9 @@ impl Load {
     }
 
     /// Applies a setting that the session sent to this agent. Waits until the setting takes effect, at most three
-    /// seconds. The times of `turn` are those of this process's clock, which is `slip_ns` ahead of the session's clock.
-    /// If the setting is in effect already, only its times change: the schedule of the requests follows gradually.
+    /// seconds. The times of `turn` are on the clock of this process. This clock is `slip_ns` ahead of the session's
+    /// clock. If the setting is in effect already, only its times change. The schedule of the requests then changes
+    /// gradually.
     pub fn follow(&self, turn: &AgentSetting, slip_ns: i64) {
         let now = self.settings.load_full();
         let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);

@@ -8,16 +8,16 @@ use crate::knobs::MAX_CLIENTS;
 /// session with a recording had 20 open files in total. A session on the screen with the built-in server had
 /// 30. The first contact, name lookups, system figures and pictures open some more files for a short time.
 const BESIDE_THE_LOAD: u64 = 40;
-/// The number of open files for each further observed node: the connections of PING and of the control plane
-/// (which polls the server's figures), and the poll loop of the node's thread.
+/// The number of open files for each further observed node. These are the connections of the PING probe, the
+/// connections that poll the server's figures, and the poll loop of the node's thread.
 const OF_A_NODE: u64 = 10;
 /// The number of open files of each worker: the poll loop, the waker, the timer, and the system's statistics of the
 /// worker's thread.
 const OF_A_WORKER: u64 = 4;
 
-/// Raises the soft limit of open files as far as [`MAX_CLIENTS`] clients need and the hard limit permits.
-/// Returns how many clients the new limit allows with this many workers, at most [`MAX_CLIENTS`]. `ends_here`
-/// is how many ends of each connection are in this process: 2 with the built-in server, otherwise 1.
+/// Raises the soft limit of open files as far as [`MAX_CLIENTS`] clients need and the hard limit permits. Returns how
+/// many clients the new limit allows with this many workers, at most [`MAX_CLIENTS`]. `ends_here` is the number of
+/// ends of each connection in this process: 2 with the built-in server, otherwise 1.
 pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
     let beside = BESIDE_THE_LOAD + OF_A_WORKER * workers as u64;
     clients_within(raised(u64::from(MAX_CLIENTS) * ends_here + beside), beside, ends_here)
@@ -57,8 +57,8 @@ pub fn most_workers() -> usize {
 /// The largest number of workers of a load.
 pub const MOST_THREADS: usize = 512;
 
-/// Returns the usual number of workers: one less than the number of cores, at least 1, and at most as many as
-/// the limit of open files allows.
+/// Returns the usual number of workers. This number is one less than the number of cores. It is at least 1, and at
+/// most as many as the limit of open files allows.
 pub fn usual_workers() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     cores.saturating_sub(1).clamp(1, most_workers().min(MOST_THREADS))

@@ -20,11 +20,11 @@ pub(in crate::load) struct Client {
     pub(in crate::load) draws: Draws,
     /// How many requests the client may still send.
     pub(in crate::load) left: u64,
-    /// The key that decides the node of a cluster for the client's current sequence of operations, if the
-    /// whole sequence goes to one node.
+    /// The key that determines the cluster node for the client's current sequence of operations. `None` if the
+    /// sequence may go to several nodes.
     pub(in crate::load) key_of_turn: Option<Vec<u8>>,
-    /// The numbers of the requests in the client's batch, with which lost requests are sent again. The list
-    /// is empty if not every request must get a reply. In a prefill, every request must get a reply.
+    /// The numbers of the requests in the client's batch. redyno needs these numbers to send lost requests again. The
+    /// list is empty if not every request must get a reply. In a prefill, every request must get a reply.
     pub(in crate::load) numbers: Vec<NumberedRequest>,
     /// Whether the client is in the queue of clients that may write.
     pub(super) queued: bool,

@@ -19,8 +19,8 @@ use crate::{
 /// The index of the first lane that is not a client's own.
 const FIRST_LANE: usize = MAX_CLIENTS as usize;
 
-/// A client's connection to a node, and the parcels (groups of requests for this node) that wait for the
-/// connection. Without a cluster, each client has one lane.
+/// A client's connection to a node, and the parcels that wait for the connection. A parcel is a group of requests for
+/// one node. Without a cluster, each client has one lane.
 pub(in crate::load) struct Lane {
     pub(in crate::load) link: ClientConnection,
     /// Whether the lane is in the queue of lanes with unread data in the socket.
@@ -106,9 +106,9 @@ impl WorkerClients {
         self.wanted + self.lanes.all.len() - self.lanes.free.len()
     }
 
-    /// Returns the index of the lane of `client` to `node`, and schedules a closed or new lane to be opened.
-    /// If a new lane is needed and there are already `most` lanes, the function closes an idle lane first. If
-    /// no lane is idle then, it returns `None`.
+    /// Returns the index of the lane of `client` to `node`. If this lane is closed or new, the function schedules its
+    /// opening. If a new lane is needed and there are already `most` lanes, the function closes an idle lane first.
+    /// If no lane is idle, the function returns `None`.
     pub(in crate::load) fn lane_to(&mut self, client: usize, node: NodeNumber, most: usize) -> Option<usize> {
         let Client { lane, others, .. } = self.all.get(client)?;
         if lane.node == Some(node) && matches!(lane.link, ClientConnection::Open(_)) {
@@ -175,8 +175,8 @@ impl WorkerClients {
         self.all[i].batch += n;
     }
 
-    /// Notes that `n` requests of client `i` are answered or lost. If this completes the batch, returns the number of
-    /// requests in the batch.
+    /// Notes that `n` requests of client `i` are answered or lost. If the batch is then complete, returns the number
+    /// of its requests.
     pub(in crate::load) fn note_answered(&mut self, i: usize, n: u32) -> Option<u32> {
         let client = self.all.get_mut(i)?;
         client.unanswered -= n;

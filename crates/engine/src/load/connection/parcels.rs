@@ -15,7 +15,7 @@ const READONLY: &[u8] = b"*1\r\n$8\r\nREADONLY\r\n";
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
 impl LoadConnection {
-    /// Writes a parcel at `now_ns`. The latencies of its requests begin with the first write of the parcel.
+    /// Writes a parcel at `now_ns`. The latencies of the parcel's requests begin with the first write of the parcel.
     pub(in crate::load) fn send_parcel(
         &mut self,
         io: &mut Io,

@@ -1,5 +1,5 @@
-//! Reads the replies on a connection of the load: splits the received bytes into replies, and assigns each
-//! reply to the oldest unanswered operation or to the greeting.
+//! Reads the replies on a connection of the load. Splits the received bytes into replies. Assigns each reply to the
+//! oldest unanswered operation or to the greeting.
 
 use std::io::{self, Read};
 
@@ -286,9 +286,9 @@ impl LoadConnection {
     }
 }
 
-/// Takes complete replies from the front of `rest`, and counts consecutive replies to the same operation
-/// together. Stops at a reply in a less frequent form, and at an operation whose replies must be examined.
-/// Returns the number of taken replies.
+/// Takes complete replies from the front of `rest`, and counts consecutive replies to the same operation together.
+/// Stops at a reply in a rare form, and at an operation if its replies must be examined. Returns the number of taken
+/// replies.
 #[inline]
 fn take_alike(skipper: &Skipper, operations: &[OpId], rest: &mut &[u8], replies: &mut Replies) -> u32 {
     let mut taken = 0;

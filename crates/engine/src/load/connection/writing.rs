@@ -141,7 +141,7 @@ impl LoadConnection {
         self.await_room(io)
     }
 
-    /// If the socket has not accepted all bytes, registers for the event that the socket accepts more bytes.
+    /// If the socket has not accepted all bytes, registers for the event that reports a writable socket.
     #[inline]
     fn await_room(&mut self, io: &mut Io) -> Result<(), ConnectionFailure> {
         if !self.is_all_sent() {

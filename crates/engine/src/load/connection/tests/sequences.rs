@@ -144,7 +144,7 @@ fn a_reply_that_arrives_before_its_step_is_sent_is_an_error() {
     assert_eq!((bench.segments.in_flight(), bench.counted().counts[0].errors.is_empty()), (0, false));
 }
 
-/// Each byte is counted for the operation to which it belongs, wherever the reads split the replies.
+/// Each received byte is counted for the operation that it answers, even if a read ends in the middle of a reply.
 #[test]
 fn bytes_are_counted_for_the_operation_that_they_answer() {
     let program = testing::program();
