@@ -1,5 +1,5 @@
-//! A load that several machines generate. Each machine runs an agent, whose engine sends the requests. The
-//! engine of the session has no workers; it publishes each setting to the agents' engines.
+//! A load that several machines generate. Each machine runs an agent, whose engine sends the requests. The engine of
+//! the session has no workers. It publishes each setting to the agents' engines.
 //!
 //! ```text
 //!  session   Load without workers ── Turn 1, Turn 2, … ──►┬─► agent 0   Load that follows, share 0 of 2
@@ -28,7 +28,7 @@ pub enum Fleet {
     Alone,
     /// Agents, which are engines on other machines, generate the load. This engine has no workers.
     Led(Arc<dyn Agents>),
-    /// This engine belongs to an agent: it applies the settings of a session, and generates this share of the load.
+    /// This engine belongs to an agent. It applies the settings of a session, and generates this share of the load.
     Agent(Share),
 }
 
@@ -50,7 +50,7 @@ impl Fleet {
 
 /// The agents of a load.
 pub trait Agents: Debug + Send + Sync {
-    /// Passes a setting on to all agents. The times of the setting are relative to `clock`, the clock of the session.
+    /// Passes a setting on to all agents. The times in the setting are on `clock`, the clock of the session.
     fn apply_setting(&self, turn: AgentSetting, clock: Clock);
 
     /// Ends the load of all agents. Waits for a limited time until the agents have stopped sending.
@@ -73,7 +73,7 @@ pub trait Agents: Debug + Send + Sync {
     }
 }
 
-/// A setting in the form in which it is sent to agents. Its times are those of the session's clock.
+/// A setting in the form in which it is sent to agents. The times in the setting are on the session's clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentSetting {
     /// The number of the setting, and of the segment that begins with this setting.
@@ -99,7 +99,8 @@ pub enum AgentPhase {
     },
     /// The warm-up, or the measured load.
     Load {
-        /// Whether the load is the measured load, and not the warm-up. Only the measured load has a limit on requests.
+        /// Whether the load is the measured load instead of the warm-up. Only the measured load has a limit on
+        /// requests.
         is_measured: bool,
         /// The time when the load ends, in ns; `u64::MAX` if the end is unknown.
         until_ns: u64,

@@ -1,15 +1,15 @@
-//! Gathers generated requests for the nodes of a cluster before the requests are sent. In a closed loop with
-//! a pipeline, each batch goes to one node, as in redis-benchmark. A worker generates requests and gathers
-//! them by node, and a client sends the first complete batch.
+//! Gathers generated requests for the nodes of a cluster before the requests are sent. In a closed loop with a
+//! pipeline, each batch goes to one node, as in redis-benchmark. A worker generates requests and gathers them by
+//! node. Whenever a batch for a node is complete, a client sends this batch.
 //!
 //! ```text
 //!  drawn  A B A C A B C A …  ──►  node A [A A A A]  complete: a client sends it
 //!                                 node B [B B]
 //!                                 node C [C C]
 //! ```
-//! Each node gets the same requests in the same order as without gathering. If a client divided each batch of
-//! 16 requests over three nodes, it would need three times as many system calls and more than twice the CPU
-//! time.
+//! Gathering does not change which requests a node gets, or their order. Without gathering, a client would divide
+//! each batch of 16 requests over three nodes. This takes three times as many system calls and more than twice the
+//! CPU time.
 
 use std::{collections::VecDeque, mem};
 
@@ -25,14 +25,14 @@ pub(super) type TargetNode = (Option<NodeNumber>, bool);
 /// The largest number of gathered bytes: 4 MiB. If the requests of a setting exceed this number, the requests
 /// are sent without being gathered.
 const MOST_BYTES: usize = 4 << 20;
-/// If this many batches are complete for a node, any client sends one of these batches.
+/// If this many batches for one node are complete, any client sends one of these batches.
 const WAITING_BATCHES: usize = 2;
 
 /// Generated requests, grouped by node.
 #[derive(Debug, Default)]
 pub(super) struct GatheredRequests {
-    /// The parcels of each node. The index is the number of the node plus 1. Parcels without a node are at
-    /// index 0. Only the last parcel of a node may be incomplete.
+    /// The parcels of each node. The index in the list is the number of the node plus 1. Parcels without a node are
+    /// at index 0. Only the last parcel of a node may be incomplete.
     by_node: Vec<VecDeque<Parcel>>,
     bytes: usize,
     /// The bytes of the longest batch.
@@ -82,8 +82,8 @@ impl GatheredRequests {
         }
     }
 
-    /// Removes and returns a complete batch for `node`. If `node` is not the client's `own` node, a batch is
-    /// removed only if several batches are complete.
+    /// Removes and returns a complete batch for `node`. If `node` is not the client's `own` node, the function
+    /// removes a batch only if several batches are complete.
     pub(super) fn take_complete(
         &mut self,
         node: Option<NodeNumber>,
@@ -108,8 +108,8 @@ impl GatheredRequests {
         self.without(parcel)
     }
 
-    /// Removes and returns all parcels. `goes_on` is true if the setting stays the same. If the setting
-    /// changes, requests may be gathered again, even if earlier requests were too large.
+    /// Removes and returns all parcels. `goes_on` is true if the setting of the load stays the same. After a change
+    /// of the setting, requests may be gathered again, even if earlier requests were too large.
     pub(super) fn take_all(&mut self, goes_on: bool) -> Vec<Parcel> {
         let is_refused = self.is_refused && goes_on;
         mem::replace(self, Self { is_refused, ..Self::default() }).by_node.into_iter().flatten().collect()

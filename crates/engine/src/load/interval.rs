@@ -1,5 +1,5 @@
-//! What a load worker counted in 250 ms (a tick), for one segment. A segment is the time between two changes
-//! of the settings.
+//! The counts of a load worker in 250 ms (a tick), for one segment. A segment is the time between two changes of the
+//! settings.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::{
     workload::{Operations, OutgoingRequests},
 };
 
-/// The counts of one worker (a thread of the load) for one segment (the time between two changes of the
-/// settings) during one interval. The worker sends the buffer to the collector, which adds up the counts of
-/// all workers, clears the buffer and returns it. The buffer is aligned to 128 bytes, so it shares no cache
-/// lines with other data. An alignment to one line of 64 bytes is not enough, because processors fetch two
-/// lines at a time.
+/// The counts of one worker for one segment during one interval. A worker is a thread of the load. A segment is the
+/// time between two changes of the settings. The worker sends the buffer to the collector. The collector adds up the
+/// counts of all workers, clears the buffer and returns it. The buffer is aligned to 128 bytes, so it shares no cache
+/// lines with other data. An alignment to one line of 64 bytes is not enough, because processors fetch two lines at a
+/// time.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct IntervalBuffer {
-    /// The number of the segment of the counted requests (when they were written).
+    /// The number of the segment in which the counted requests were written.
     pub generation: u32,
     /// The time when the interval began, in ns.
     pub start_ns: u64,
@@ -48,10 +48,10 @@ pub struct IntervalBuffer {
     pub shed: u64,
     /// Due requests that were not sent when the load ended.
     pub unsent: u64,
-    /// The longest time that a due request waited to be sent, in ns.
+    /// The longest time that a request waited to be sent after its due time, in ns.
     pub behind_ns: u64,
-    /// How long the oldest unanswered request had waited at the end of the interval, in ns. The longest wait is
-    /// measured only if the interval had fewer replies than connections.
+    /// How long the oldest unanswered request had waited at the end of the interval, in ns. This wait is measured
+    /// only if the interval had fewer replies than connections.
     pub waiting_ns: u64,
     /// The worker's own cost.
     pub client: ClientCounts,
@@ -66,7 +66,7 @@ pub struct IntervalBuffer {
     pub connections_lost: ErrorCounts,
     /// Attempts to connect that failed.
     pub connects_failed: ErrorCounts,
-    /// Names and expected replies of the segment's operations.
+    /// The names and expected replies of the segment's operations.
     pub operations: Arc<Operations>,
     /// Counts by operation, in the order of `operations`.
     pub counts: Vec<OperationCounts>,
@@ -75,8 +75,7 @@ pub struct IntervalBuffer {
     /// The messages that the receivers of the workload got. Only the buffers of the receivers' thread have
     /// this field.
     pub arrived: Option<Box<ReceivedCounts>>,
-    /// The data of a replaced setting, up to 300 MiB. The collector frees this memory, so that the worker is
-    /// not delayed.
+    /// The data of a replaced setting, up to 300 MiB. The collector frees this memory, so the worker loses no time.
     pub(super) spent: Option<(Arc<LoadSetting>, OutgoingRequests)>,
 }
 
@@ -90,7 +89,7 @@ pub struct OperationCounts {
     pub hits: u64,
     /// Replies that did not find the requested data.
     pub misses: u64,
-    /// Replies with the message that another client had changed the data.
+    /// Replies that report that another client had changed the data.
     pub conflicts: u64,
     /// Operations that were answered without an error, with at least one miss.
     pub not_found: u64,
@@ -111,13 +110,14 @@ pub struct OperationCounts {
     pub steps: Option<Box<StepRecorders>>,
 }
 
-/// The times of the steps of an operation with several steps. If one step has an error, only this step is
-/// left out.
+/// The times of the steps of an operation with several steps. If a step has an error, only the time of this step is
+/// missing.
 #[derive(Debug, Default)]
 pub struct StepRecorders {
     /// Latencies of the first step, from its write to its reply.
     pub first: Recorder,
-    /// Latencies from an operation's due time to the reply to its first step. Empty in a closed loop.
+    /// Latencies from an operation's due time to the reply to its first step. The histogram is empty in a closed
+    /// loop.
     pub first_response: Recorder,
     /// Replies to first steps that are misses.
     pub missed: u64,
@@ -135,7 +135,7 @@ impl IntervalBuffer {
         self.end_ns = start_ns;
     }
 
-    /// Notes that the oldest unsent request is late by `behind_ns`.
+    /// Notes that the oldest unsent request has waited `behind_ns` since its due time.
     #[inline]
     pub(super) fn late_by(&mut self, behind_ns: u64) {
         self.behind_ns = self.behind_ns.max(behind_ns);
@@ -146,8 +146,8 @@ impl IntervalBuffer {
         self.counts.resize_with(operations, OperationCounts::default);
     }
 
-    /// Clears all counts and keeps the memory. A worker must not call this function, because it writes to a
-    /// large part of the memory and takes long.
+    /// Clears all counts and keeps the memory. A worker must not call this function, because the function writes to
+    /// much memory and takes long.
     pub(super) fn clear(&mut self) {
         self.drain = false;
         self.in_flight = 0;
@@ -175,7 +175,7 @@ impl IntervalBuffer {
 }
 
 impl OperationCounts {
-    /// Counts `n` operations without an error, each answered `service_ns` after its write.
+    /// Counts `n` operations without an error. Each of these operations was answered `service_ns` after its write.
     #[inline]
     pub(super) fn count_good(&mut self, n: u64, service_ns: u64) {
         self.ops += n;

@@ -1,11 +1,11 @@
-//! The load engine's events for lost connections. A worker reports its lost connections once per tick (250
-//! ms). So one report can contain a thousand lost connections.
+//! The load engine's events for lost connections. A worker reports its lost connections once per tick (250 ms). One
+//! report can therefore contain a thousand lost connections.
 
 /// An event of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadEvent {
-    /// A worker (a thread of the load) has lost connections, or has reopened lost connections, since its
-    /// last tick (an interval of 250 ms). This event is sent before the counts of the tick.
+    /// A worker has lost connections, or has reopened lost connections, since its last tick. A worker is a thread of
+    /// the load, and a tick lasts 250 ms. The worker sends this event before the counts of the tick.
     Losses {
         /// The worker's number, from 0.
         worker: usize,
@@ -19,7 +19,7 @@ pub enum LoadEvent {
         /// The worker's number, from 0.
         worker: usize,
     },
-    /// A worker without any connection has a connection again.
+    /// A worker that had no connection left has a connection again.
     Up {
         /// The time when the connection came back, in ns.
         at_ns: u64,
@@ -42,7 +42,7 @@ pub enum LoadEvent {
     },
 }
 
-/// What happened to a worker's connections since the last report.
+/// The losses and returns of a worker's connections since the last report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LossReport {
     /// How often a connection was lost, or failed to open.
@@ -80,7 +80,7 @@ impl ConnectionLosses {
         self.report.back_ns = at_ns;
     }
 
-    /// Returns `is_down` (whether all connections are lost) if it has changed since the last call. Otherwise
+    /// Returns `is_down` (whether all connections are lost) if the value has changed since the last call. Otherwise
     /// returns `None`.
     pub(super) fn down_change(&mut self, is_down: bool) -> Option<bool> {
         (std::mem::replace(&mut self.is_down, is_down) != is_down).then_some(is_down)

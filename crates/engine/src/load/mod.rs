@@ -5,7 +5,7 @@
 //!  Load ── knobs, by an atomic pointer swap ──► worker load-0 ── interval buffers, by a ring ──► collector
 //!                                               worker load-1 ──► …       (and back, emptied)
 //! ```
-//! The same workers also send to a cluster. A worker divides each batch by node, and writes each part on the
+//! The same workers also send to a cluster. A worker divides each batch by node. The worker writes each part on the
 //! client's *lane* (its connection) to the node:
 //!
 //! ```text

@@ -10,8 +10,8 @@ pub(super) struct OpenSegment {
     /// Operations that wait for a reply.
     pub(super) in_flight: u64,
     pub(super) buffer: Box<IntervalBuffer>,
-    /// For each operation, the counts of good replies in the read that is being processed. The index is the
-    /// number of the operation.
+    /// For each operation, the counts of replies without an error in the read that is being processed. The index is
+    /// the number of the operation.
     pub(super) taken: Vec<ReadCounts>,
 }
 
@@ -29,8 +29,8 @@ impl OpenSegment {
         next
     }
 
-    /// Extends the drain (the time from the end of the segment to the last reply) to `now_ns` if requests are
-    /// in flight. If no request is in flight, the drain has already ended with the last reply.
+    /// Extends the drain to `now_ns` if requests are in flight. The drain is the time from the end of the segment to
+    /// the last reply. If no request is in flight, the drain has already ended with the last reply.
     pub(super) fn end_drain(&mut self, now_ns: u64) {
         if self.in_flight > 0 {
             self.buffer.end_ns = self.buffer.end_ns.max(now_ns);

@@ -1,5 +1,5 @@
-//! Decides when a load worker may send: in a closed loop, as soon as a client is free; in an open loop, when
-//! a request is due.
+//! Decides when a load worker may send. In a closed loop, a worker may send as soon as a client is free. In an open
+//! loop, a worker may send when a request is due.
 //!
 //! ```text
 //! closed   a client writes when its last batch is answered
@@ -10,8 +10,8 @@
 //!              ├─► unsent            the load ended, or was switched off, before it could be sent
 //!              └─► failed            there is no connection at all
 //! ```
-//! Each request that was due ends in exactly one way: sent, shed, unsent or failed. This module does no I/O and reads
-//! no clock.
+//! Each due request ends in exactly one way: sent, shed, unsent or failed. This module does no I/O and reads no
+//! clock.
 
 use std::ops::RangeInclusive;
 
@@ -24,7 +24,7 @@ use crate::{
 /// The pace of one worker.
 #[derive(Debug, Default)]
 pub(super) struct WorkerPace {
-    /// The inputs of the schedule; `None` means a closed loop, or no load.
+    /// The inputs of the schedule. `None` means a closed loop, or no load.
     source: Option<ScheduleKey>,
     schedule: Option<Schedule>,
     backlog: Backlog,
@@ -35,7 +35,7 @@ pub(super) struct WorkerPace {
     uncounted: u64,
     /// [`take_due`](Self::take_due) has counted the requests of the current schedule up to this position.
     counted: u64,
-    /// See [`slip_to`](Self::slip_to).
+    /// The slip of the clock; see [`slip_to`](Self::slip_to).
     slip_ns: i64,
 }
 
@@ -55,9 +55,9 @@ impl WorkerPace {
         Self::default()
     }
 
-    /// Changes the pace to the pace of `knobs` from `since_ns` on. `share` is `None` for a worker without clients.
-    /// Returns how many due requests are dropped because the pace changes. Requests of the new pace are not due before
-    /// a call of [`begin`](Self::begin).
+    /// From `since_ns` on, follows the pace of `knobs`. `share` is `None` for a worker without clients. Returns how
+    /// many due requests are dropped because the pace changes. Requests of the new pace become due only after a call
+    /// of [`begin`](Self::begin).
     pub(super) fn follow(&mut self, knobs: &Knobs, share: Option<Share>, since_ns: u64, seed: u64) -> u64 {
         self.backlog = knobs.backlog;
         let source = knobs.rate.filter(|_| knobs.load).zip(share).map(|(rate, share)| ScheduleKey {
@@ -83,8 +83,8 @@ impl WorkerPace {
         unsent
     }
 
-    /// Corrects the schedule gradually: the clock of this process differs from the schedule's clock by `slip_ns`, and
-    /// the difference changes slowly. Call this four times a second.
+    /// Corrects the schedule gradually, because the clock of this process differs from the schedule's clock by
+    /// `slip_ns`. The difference changes slowly. Call this function four times a second.
     pub(super) fn slip_to(&mut self, slip_ns: i64) {
         self.slip_ns = slip_ns;
         if let Some(schedule) = &mut self.schedule {
@@ -111,8 +111,8 @@ impl WorkerPace {
         Some(window(schedule.due_ns, schedule.mean_gap_ns, now_ns, slack_ns))
     }
 
-    /// Notes that the worker has a connection, or has failed to open one. Requests are due from the first
-    /// call on. So the time to connect does not count as a delay of the server.
+    /// Notes that the worker has a connection, or has failed to open one. Requests are due from the first call on.
+    /// This excludes the time to connect from the delays of the server.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if !self.begun
             && let Some(schedule) = &mut self.schedule
@@ -134,7 +134,7 @@ impl WorkerPace {
     }
 
     /// Subtracts `n` from the count that [`take_due`](Self::take_due) returns next. The `n` requests exceed the limit
-    /// on requests, so they were not due.
+    /// on requests, so redyno treats them as not due.
     pub(super) fn were_not_due(&mut self, n: u64) {
         let of_earlier = n.min(self.uncounted);
         self.uncounted -= of_earlier;
@@ -198,8 +198,8 @@ impl PaceStage {
         Self { pace, now_ns: 0 }
     }
 
-    /// Takes the next request, with the checks that a worker makes, and returns its due time. The current time is set
-    /// to the due time, so no request is early or late.
+    /// Takes the next request, with the checks that a worker makes, and returns its due time. The function sets the
+    /// current time to the due time, so no request is early or late.
     #[inline]
     pub fn next_due_ns(&mut self) -> Option<u64> {
         self.now_ns = self.pace.due_ns()?;
@@ -244,8 +244,9 @@ mod tests {
 
     const SLACK_NS: u64 = 50_000;
 
-    /// Simulates one second of a worker: its alarm goes off `late_ns` late, and replies wake it every `replies_ns`.
-    /// Returns how often the alarm was set, how often the worker woke up, and how late each request was sent.
+    /// Simulates one second of a worker. The worker's alarm goes off `late_ns` late, and replies wake the worker
+    /// every `replies_ns`. Returns how often the alarm was set, how often the worker woke up, and how late each
+    /// request was sent.
     fn second(knobs: &Knobs, late_ns: u64, replies_ns: Option<u64>) -> (usize, usize, Vec<u64>) {
         let (mut pace, mut set_for_ns, mut now_ns) = (pace(knobs), None, 0);
         let (mut sets, mut wake_ups, mut late) = (0, 0, Vec::new());
@@ -307,8 +308,8 @@ mod tests {
         assert_eq!(window(2), Some(16_666..=16_666), "the second request is due 67 µs later");
     }
 
-    /// After a stall, wrk2 sends its backlog as fast as it can. This rate was mistaken for the speed of the server.
-    /// `behind_ns` shows how large the backlog is, and when it is gone.
+    /// After a stall, wrk2 sends its backlog as fast as it can. This sending rate was mistaken for the speed of the
+    /// server. `behind_ns` shows the size of the backlog, and when the backlog is gone.
     #[test]
     fn after_a_stall_the_backlog_is_sent_at_once_and_behind_returns_to_0() {
         let mut pace = pace(&at(1000));

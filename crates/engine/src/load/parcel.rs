@@ -19,8 +19,8 @@ use crate::{
 pub(super) struct Parcel {
     /// The index of the client.
     pub(super) client: usize,
-    /// The node that gets the requests. With `None`, the requests go to the node that owns their slots in the
-    /// next topology.
+    /// The node that gets the requests. `None` sends the requests to the nodes that own their slots in the next
+    /// topology.
     pub(super) node: Option<NodeNumber>,
     /// The number of the segment when the requests were generated.
     pub(super) generation: u32,
@@ -31,7 +31,7 @@ pub(super) struct Parcel {
     /// Whether ASKING precedes the request, because the node does not own the slot yet. A parcel with ASKING has one
     /// request.
     pub(super) asks: bool,
-    /// Whether the node is a replica. The first parcel for a replica on a connection is preceded by READONLY.
+    /// Whether the node is a replica. READONLY precedes the first parcel for a replica on a connection.
     pub(super) is_for_replica: bool,
     /// The first node that could not be reached, or that refused the requests for a reason other than ASK or
     /// TRYAGAIN.
@@ -53,18 +53,18 @@ pub(super) struct Parcel {
     pub(super) bytes: Vec<u8>,
     /// The new keys in the requests.
     pub(super) inserted: Insertions,
-    /// The later steps and their values, if the only request of the parcel is an operation with several steps.
+    /// The later steps and their values, if the parcel is a single operation with several steps.
     pub(super) later: Option<Box<(Vec<OutgoingRequests>, Values)>>,
 }
 
-/// A request in a parcel. The type is small, because many clients with a pipeline have more requests in
-/// flight than fit into the processor's cache.
+/// A request in a parcel. The type is small for the processor's cache, because many clients with a pipeline have many
+/// requests in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ParcelRequest {
     pub(super) op: OpId,
     /// The slot of the first key of the request, or `None` if any node can get the request.
     pub(super) slot: Option<u16>,
-    /// Whether a replica may get the request: the request does not write, and the user has allowed reads from
+    /// Whether a replica may get the request. The request must not write, and the user must have allowed reads from
     /// replicas.
     pub(super) reads: bool,
     /// The end of the request's bytes, as an index in the bytes of the parcel.
@@ -89,8 +89,8 @@ impl Parcel {
         self.requests.push(ParcelRequest { end: self.bytes.len(), ..request });
     }
 
-    /// Returns a new parcel with copies of the requests at these ascending places. The new parcel also gets the due
-    /// times, numbers and new keys of these requests.
+    /// Returns a new parcel with copies of the requests at these places, in ascending order. The new parcel also gets
+    /// the due times, numbers and new keys of these requests.
     pub(super) fn pick(&mut self, places: &[usize]) -> Self {
         let mut picked = Self::new(self.client, self.generation, self.since_ns);
         (picked.written_ns, picked.from) = (self.written_ns, self.from);
@@ -113,8 +113,7 @@ impl Parcel {
         self.dues.get(place).copied().unwrap_or(self.since_ns)
     }
 
-    /// Divides the parcel by the result of `key` for each request: requests with equal results form a new
-    /// parcel.
+    /// Divides the parcel into new parcels. Requests for which `key` returns equal results form one parcel.
     pub(super) fn divide<K: PartialEq>(
         mut self,
         mut key: impl FnMut(usize, &ParcelRequest) -> K,
@@ -138,7 +137,7 @@ impl Parcel {
 #[derive(Debug)]
 pub(super) struct Flight {
     pub(super) parcel: Parcel,
-    /// The places of refused requests.
+    /// The refused requests, by their place in the parcel.
     pub(super) refused: Vec<(usize, NodeRefusal)>,
     /// Whether the next reply belongs to ASKING or READONLY.
     pub(super) awaits_preface: bool,
@@ -147,10 +146,10 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    /// Handles the reply to ASKING or READONLY, or a temporary refusal of the oldest unanswered request.
-    /// Returns false for any other reply, and the caller counts this reply. `inserted` contains the new keys
-    /// without a reply. A request with several `replies` is not sent again, because the node may have
-    /// executed a part of it.
+    /// Handles the reply to ASKING or READONLY, or a temporary refusal of the oldest unanswered request. Returns
+    /// false for any other reply. The caller then counts this reply. `inserted` contains the new keys whose inserts
+    /// have no reply yet. A request with several `replies` is not sent again, because the node may have executed a
+    /// part of it.
     pub(super) fn takes(
         &mut self,
         reply: Reply,
@@ -174,7 +173,7 @@ impl Flight {
         true
     }
 
-    /// Returns whether the node refused a read, and would now refuse the read on every other connection, too.
+    /// Returns whether the node refused a read, and would also refuse the read on every other connection.
     pub(super) fn refuses_reads(&self) -> bool {
         let is_of_reads = |refusal: &NodeRefusal| match refusal {
             // Without READONLY, a replica redirects reads that it could serve.
@@ -243,7 +242,8 @@ impl NodeRefusal {
         matches!(self, Self::Moved(..) | Self::Ask(..))
     }
 
-    /// Returns whether the node may have lost whole slots. ASK and TRYAGAIN concern only a part of one slot.
+    /// Returns whether the node may have lost whole slots, according to the refusal. ASK and TRYAGAIN concern only a
+    /// part of one slot.
     pub(super) fn is_of_moved_slots(&self) -> bool {
         match self {
             Self::Ask(..) => false,

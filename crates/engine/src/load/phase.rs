@@ -41,9 +41,9 @@ pub(super) enum Phase {
     },
     /// The measured load.
     Measured {
-        /// The time when the load ends, in ns, or `None` if the quota or the user ends the load.
+        /// The time when the load ends, in ns. `None` if the quota or the user ends the load.
         until_ns: Option<u64>,
-        /// The number of operations that may be sent; `None` means no limit.
+        /// The number of operations that may be sent. `None` means no limit.
         quota: Option<Arc<Quota>>,
     },
     /// The load was ended by the user.
@@ -87,8 +87,8 @@ impl Phase {
         Self::Measured { until_ns, quota: stops.quota.clone() }
     }
 
-    /// Returns the phase that follows this prefill or this wait for receivers. Its end is later by the time
-    /// that the prefill or the wait has taken until `now_ns`. Any other phase is returned unchanged.
+    /// Returns the phase that follows this prefill or this wait for receivers. The function moves the end of the
+    /// returned phase by the length of the prefill or wait until `now_ns`. Any other phase is returned unchanged.
     pub(super) fn without_prefill(&self, now_ns: u64) -> Self {
         match self {
             Self::Prefill { filling, then } => then.later_by(now_ns.saturating_sub(filling.since_ns)),
@@ -137,8 +137,8 @@ impl Phase {
         }
     }
 
-    /// Returns the quota of the measured phase; `None` means no limit. During a prefill, this is the quota of the phase
-    /// after the prefill.
+    /// Returns the quota of the measured phase. `None` means no limit. During a prefill, this is the quota of the
+    /// phase after the prefill.
     pub(super) fn quota(&self) -> Option<&Arc<Quota>> {
         match self {
             Self::Prefill { then, .. } | Self::Waiting { then, .. } => then.quota(),

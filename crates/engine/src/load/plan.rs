@@ -36,7 +36,7 @@ pub struct LoadPlan {
     pub workers: WorkerOptions,
     /// The number of worker threads, which is at least 1.
     pub threads: usize,
-    /// The seed of all random numbers: the same seed produces the same requests.
+    /// The seed of all random numbers. The same seed produces the same requests.
     pub seed: u64,
     /// How the keys are named.
     pub names: KeyNames,
@@ -44,11 +44,10 @@ pub struct LoadPlan {
     /// connection with unanswered requests is closed if no whole reply arrives within this time. The time starts
     /// at the last write or at the last reply, whichever is later.
     pub timeout: Duration,
-    /// The limit on requests after the warm-up; `None` means no limit. In a closed loop, sent requests count against
+    /// The limit on requests after the warm-up. `None` means no limit. In a closed loop, sent requests count against
     /// the limit. In an open loop, requests that fail or are shed count as well.
     pub requests: Option<RequestLimit>,
-    /// How the load sends requests to the nodes of a cluster. With `None`, only the server itself gets
-    /// requests.
+    /// How the load sends requests to the nodes of a cluster. With `None`, only the server of the plan gets requests.
     pub cluster: Option<ClusterPlan>,
     /// How long the load lasts after its warm-up. With `None`, the limit on requests or the user ends the
     /// load.
@@ -65,12 +64,12 @@ pub struct ClusterPlan {
     /// The largest number of connections of all clients on all machines to all nodes. A client's first connection is
     /// always opened.
     pub max_connections: usize,
-    /// Which nodes of a shard get the read-only requests.
+    /// The nodes of a shard that get the read-only requests.
     pub read_from: ReadFrom,
-    /// The median round trips of PING to the nodes, which determine the nearest node for reads.
+    /// The median round trips of PING to the nodes. They determine the nearest node for reads.
     pub pings: PingMedians,
-    /// The rules for sending failed requests again. With `None`, a request is sent again only if a node has
-    /// redirected it or has temporarily refused it.
+    /// The rules for sending failed requests again. With `None`, redyno sends a request again only if a node has
+    /// redirected or temporarily refused it.
     pub retries: Option<Arc<Retries>>,
 }
 
@@ -139,7 +138,7 @@ impl LoadPlan {
         self.workers.cores.check().map_err(LoadError::Cores)
     }
 
-    /// Returns the outages that the load reports: those of all agents, of the cluster, or of the server.
+    /// Returns the outages that the load reports: the outages of all agents, of the cluster, or of the server.
     pub(super) fn outages(&self) -> NodeOutages {
         if let Some(agents) = self.fleet.agents() {
             return agents.outages();
@@ -155,8 +154,8 @@ impl LoadPlan {
         }
     }
 
-    /// Returns the commands that each receiver of this kind sends first. They include HELLO 3 if the kind
-    /// needs RESP3.
+    /// Returns the commands that each receiver of this kind sends first. The commands include HELLO 3 if this kind of
+    /// receiver needs RESP3.
     pub(super) fn greeting_of_receivers(&self, kind: Option<ReceiverKind>) -> Greeting {
         let dialect = self.target.dialect;
         let in_resp3 = kind.filter(|kind| kind.is_of_keys()).and_then(|_| dialect.in_resp3());

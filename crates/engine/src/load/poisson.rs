@@ -7,18 +7,18 @@
 //!  ├───────┬───────┤                     and so on, until an interval has few requests:
 //!  ● ●●  ●   ●                           each request gets a random time in the interval
 //! ```
-//! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed.
-//! So redyno first draws only the number of requests in an interval. It draws the times of these requests
-//! when it reaches the interval. Each interval has its own random numbers, which depend only on the seed. So
-//! skipped requests do not change the times of later requests. This module does no I/O and reads no clock.
+//! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed. So
+//! redyno first draws only the number of requests in an interval. redyno draws the times of these requests only when
+//! the time of the interval comes. Each interval has its own random numbers, which depend only on the seed. Skipped
+//! requests therefore do not change the times of later requests. This module does no I/O and reads no clock.
 
 use std::f64::consts::TAU;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The mean number of requests in a block. At the highest rate, a block lasts a quarter of a second, so there are few
-/// blocks.
+/// The mean number of requests in a block. At the highest rate, a block lasts a quarter of a second. The number of
+/// blocks therefore stays low.
 const BLOCK: f64 = (1_u64 << 30) as f64;
 
 /// An interval with at most this many requests is not divided again. Instead, each request of the interval
@@ -36,9 +36,9 @@ pub(super) struct Poisson {
     seed: u64,
     /// How many blocks have begun so far.
     blocks: u64,
-    /// The remaining intervals of the current block; the earliest interval is the last element.
+    /// The remaining intervals of the current block. The earliest interval is the last element.
     ahead: Vec<PoissonInterval>,
-    /// The remaining times in the current interval, in ns; the earliest time is the last element.
+    /// The remaining times in the current interval, in ns. The earliest time is the last element.
     near_ns: Vec<f64>,
 }
 
@@ -108,9 +108,9 @@ impl PoissonInterval {
             .map(|(from_ns, requests)| Self { from_ns, length_ns, requests, seed: random.next_u64() })
     }
 
-    /// Draws the times of all requests in the interval, and appends them to `near_ns`, the latest first. Sums of
-    /// exponentially distributed gaps, scaled to the length of the interval, are uniformly distributed and in order
-    /// (Devroye, Non-Uniform Random Variate Generation, V.2).
+    /// Draws the times of all requests in the interval. Appends the times to `near_ns`, the latest first. The
+    /// function adds up exponentially distributed gaps and scales the sums to the length of the interval. These sums
+    /// are uniformly distributed and in order (Devroye, Non-Uniform Random Variate Generation, V.2).
     fn place(&self, near_ns: &mut Vec<f64>) {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed);
         // The inverse of the exponential distribution function; 1 - u is never 0.
@@ -127,7 +127,7 @@ impl PoissonInterval {
     }
 }
 
-/// Draws the number of heads in `n` tosses of a coin.
+/// Draws the number of heads in `n` coin tosses.
 fn heads(n: u64, random: &mut Pcg64Mcg) -> u64 {
     if n >= MANY {
         return normal(n as f64 / 2.0, (n as f64).sqrt() / 2.0, random).min(n);

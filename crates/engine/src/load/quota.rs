@@ -6,9 +6,9 @@
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches
 //!                                                        ▲ lost operations, to be sent again
 //! ```
-//! The shared counter changes once per claim and not per request, so workers rarely compete for its cache
-//! line. Each operation has a number, from 0. If every operation must get a reply, a worker sends a lost
-//! operation again with the same number.
+//! The shared counter changes once per claim and not once per request, so workers rarely wait for its cache line.
+//! Each operation has a number, from 0. If every operation must get a reply, the worker sends a lost operation again
+//! under the same number.
 
 use std::{
     collections::BTreeSet,
@@ -26,26 +26,25 @@ use crate::workload::part_of;
 /// How many requests are sent, and how they are split among clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestLimit {
-    /// All clients together send this many requests, and any free client sends the next request.
+    /// All clients together send this many requests. Any free client sends the next request.
     Shared(u64),
-    /// All clients together send this many requests, and each client sends a nearly equal part of these
-    /// requests. The distribution `partitioned` divides the keys in the same way. The number of clients is
-    /// fixed at the start.
+    /// All clients together send this many requests. Each client sends a nearly equal part of them. The distribution
+    /// `partitioned` divides the keys in the same way. The number of clients is fixed at the start.
     PerClient(u64),
 }
 
 /// The largest number of requests that a worker claims at a time.
 const CLAIM: u64 = 4096;
-/// A worker divides the number of remaining requests by this number and claims the result: at least 1 and at
-/// most [`CLAIM`] requests. It leaves the others for other workers, so all workers end at about the same
-/// time.
+/// A worker divides the number of remaining requests by this number. The worker then claims as many requests as the
+/// result, at least 1 and at most [`CLAIM`]. The other requests remain for other workers, so all workers end at about
+/// the same time.
 const LEFT_FOR_OTHERS: u64 = 64;
 
 /// The largest number of times that one operation is sent.
 const MOST_ATTEMPTS: u8 = 5;
 
-/// A request with its number. If it is lost, it is sent again with the same number. Requests have numbers
-/// only if every request must get a reply.
+/// A request with its number. A lost request is sent again with the same number. Requests have numbers only if every
+/// request must get a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumberedRequest {
     /// The request's number, from 0.
@@ -59,10 +58,10 @@ pub(super) struct NumberedRequest {
 pub(super) struct Quota {
     /// The initial number of operations.
     pub(super) total: u64,
-    /// Whether the requests are divided among the clients, so that workers have nothing to claim.
+    /// Whether the requests are divided among the clients. In this case, workers have nothing to claim.
     pub(super) is_parted: bool,
     left: AtomicU64,
-    /// The workers that have sent all their requests and have all replies.
+    /// The workers that have sent all their requests and have received all replies.
     done: Mutex<BTreeSet<usize>>,
 }
 
@@ -91,7 +90,7 @@ impl Quota {
         self.is_parted.then(own)
     }
 
-    /// Returns whether worker number `worker` has sent all its requests and has all replies.
+    /// Returns whether worker number `worker` has sent all its requests and has received all replies.
     pub(super) fn is_done_by(&self, worker: usize) -> bool {
         self.done.lock().contains(&worker)
     }
@@ -108,10 +107,10 @@ impl Quota {
 /// The requests that one worker may send.
 #[derive(Debug)]
 pub(super) struct Allowance {
-    /// The shared quota; `None` means no limit.
+    /// The shared quota. `None` means no limit.
     quota: Option<Arc<Quota>>,
     claimed: Range<u64>,
-    /// The requests that must be sent again: they were lost, or were taken and not sent.
+    /// The requests that must be sent again, because they were lost, or were taken and not sent.
     again: Vec<NumberedRequest>,
     /// The worker's number.
     worker: usize,
@@ -179,7 +178,7 @@ impl Allowance {
         self.again.push(request);
     }
 
-    /// Takes up to `wanted` requests that fail and are not sent. These requests count against the limit as well.
+    /// Takes up to `wanted` requests that fail without being sent. These requests count against the limit as well.
     /// Returns the number of taken requests.
     pub(super) fn take_lost(&mut self, wanted: u64) -> u64 {
         if self.quota.is_none() {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::endpoint::{NodeNumber, PingMedians, ReadFrom, Topology};
 
-/// How long a replica gets no reads after it refused a read, or after a connection to it was lost: 2 s.
+/// How long a replica gets no reads after it refused a read or lost a connection: 2 s.
 const AVOIDED_NS: u64 = 2_000_000_000;
 
 /// The division of reads over the nodes of a shard.
@@ -17,9 +17,11 @@ const AVOIDED_NS: u64 = 2_000_000_000;
 pub(super) struct ReadRouter {
     from: ReadFrom,
     pings: PingMedians,
-    /// The number of batches so far. Batches go to the replicas in turn, so this number selects the replica.
+    /// The number of batches so far. This number selects the replica of a batch, because batches go to the replicas
+    /// in turn.
     turn: usize,
-    /// The replicas that get no reads at present. The value is the time when they get reads again, in ns.
+    /// The replicas that get no reads at present. The value is the time from which the replica gets reads again, in
+    /// ns.
     avoided_ns: BTreeMap<NodeNumber, u64>,
     /// How many reads went to a primary because no replica answered.
     without_replica: u64,

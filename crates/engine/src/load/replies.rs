@@ -77,7 +77,7 @@ pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
     taken: &'a mut [ReadCounts],
-    /// Bit n is set if `taken` has a non-empty entry with an index of n modulo 64.
+    /// Bit n is set if `taken` has a non-empty entry at an index that equals n modulo 64.
     touched: u64,
     service_ns: u64,
     /// Whether the requests waited for a core of the load generator for at least half of their latency.
@@ -89,7 +89,7 @@ pub(super) struct Replies<'a> {
 }
 
 impl<'a> Replies<'a> {
-    /// Creates a counter that adds to `buffer`. The replies arrived `service_ns` after their requests were written.
+    /// Creates a counter that adds to `buffer`. The replies arrived `service_ns` after the write of their requests.
     #[inline]
     pub(super) fn new(
         in_flight: &'a mut u64,
@@ -115,14 +115,15 @@ impl<'a> Replies<'a> {
         self.buffer.counts[op.index()].bytes_in += n as u64;
     }
 
-    /// Returns which parts of replies are needed: elements for hits and misses, or numbers for a later request.
+    /// Returns which parts of replies are needed. These parts are elements for hits and misses, or numbers for a
+    /// later request.
     #[inline]
     pub(super) fn parts(&self) -> ReplyParts {
         self.buffer.operations.parts
     }
 
-    /// Returns whether the replies to an operation must be examined one by one: if there are several replies,
-    /// or if conflicts are possible.
+    /// Returns whether the replies to an operation must be examined one by one. This is necessary if an operation has
+    /// several replies, or if conflicts are possible.
     #[inline]
     pub(super) fn by_replies(&self, op: OpId) -> bool {
         self.taken[op.index()].by_replies
@@ -147,7 +148,7 @@ impl<'a> Replies<'a> {
     }
 
     /// Counts `n` operations of a closed loop that were answered without an error. The last replies to these
-    /// operations have `bytes` bytes in total, and `nulls` of these replies are null.
+    /// operations have `bytes` bytes in total. `nulls` of these replies are null.
     #[inline]
     pub(super) fn take_all_good(&mut self, op: OpId, [n, nulls, bytes]: [u32; 3]) {
         let taken = &mut self.taken[op.index()];
@@ -162,9 +163,9 @@ impl<'a> Replies<'a> {
         self.taken[op.index()].is_sequence
     }
 
-    /// Counts an operation that was answered without an error. The operation's last reply has `bytes` bytes,
-    /// and is a null if `is_null` is set. In an open loop, `response_ns` is the time since the operation was
-    /// due.
+    /// Counts an operation that was answered without an error. The operation's last reply has `bytes` bytes.
+    /// `is_null` says whether this reply is a null. In an open loop, `response_ns` is the time since the operation
+    /// was due.
     #[inline]
     pub(super) fn take_good(&mut self, op: OpId, bytes: usize, is_null: bool, response_ns: Option<u64>) {
         let taken = &mut self.taken[op.index()];
@@ -222,13 +223,13 @@ impl<'a> Replies<'a> {
         self.count_found(op, misses, found)
     }
 
-    /// Counts an operation without an error, if it `has_missed`.
+    /// Counts an operation without an error if a reply to the operation was a miss (`has_missed`).
     #[inline]
     pub(super) fn count_not_found(&mut self, op: OpId, has_missed: bool) {
         self.buffer.counts[op.index()].not_found += u64::from(has_missed);
     }
 
-    /// Records that the first step of an operation was answered without an error, and whether the reply is a miss.
+    /// Records that the first step of an operation was answered without an error, and whether the reply was a miss.
     /// `response_ns` is the time since the operation was due, in an open loop.
     pub(super) fn record_first_step(&mut self, op: OpId, response_ns: Option<u64>, is_miss: bool) {
         let steps = self.buffer.counts[op.index()].steps.get_or_insert_default();
@@ -243,7 +244,8 @@ impl<'a> Replies<'a> {
         self.buffer.counts[op.index()].steps.get_or_insert_default().later.record(ns);
     }
 
-    /// Counts element number `place` of reply number `reply` as a hit or a miss. Returns whether it is a miss.
+    /// Counts element number `place` of reply number `reply` as a hit or a miss. Returns whether the element is a
+    /// miss.
     pub(super) fn count_element(&mut self, op: OpId, reply: u16, (place, is_null): (u64, bool)) -> bool {
         let Expected { requests, elements, .. } = self.buffer.operations.of(op);
         let is_last = usize::from(reply) + 1 == requests.len();
@@ -252,7 +254,7 @@ impl<'a> Replies<'a> {
         misses.filter(|_| is_last).is_some_and(|misses| self.count_found(op, misses, found))
     }
 
-    /// Counts a result as a hit, a miss or a conflict. Returns whether it is a miss.
+    /// Counts a result as a hit, a miss or a conflict. Returns whether the result is a miss.
     fn count_found(&mut self, op: OpId, misses: Misses, found: ReplyResult) -> bool {
         let counts = &mut self.buffer.counts[op.index()];
         match (misses, found) {
@@ -281,8 +283,8 @@ impl<'a> Replies<'a> {
         }
     }
 
-    /// Counts operations for which not all replies arrived. If the first operation `has_failed`, its error is
-    /// already counted.
+    /// Counts operations for which not all replies arrived. If `has_failed` is true, the error of the first operation
+    /// is already counted.
     pub(super) fn count_lost(&mut self, operations: &[OpId], has_failed: bool, kind: &ErrorKind) {
         *self.in_flight -= operations.len() as u64;
         for op in operations.iter().skip(usize::from(has_failed)) {

@@ -10,7 +10,7 @@ use std::{
 
 use crate::clock::SECOND_NS;
 
-/// Another attempt is useless after these errors. memtier_benchmark has the same list.
+/// After these errors, another attempt is useless. memtier_benchmark has the same list.
 const PERMANENT: [&str; 10] = [
     "WRONGTYPE",
     "NOAUTH",
@@ -27,13 +27,13 @@ const PERMANENT: [&str; 10] = [
 /// The longest pause before an attempt: 60 s.
 const LONGEST_PAUSE_NS: u64 = 60 * SECOND_NS;
 
-/// The rules by which failed requests are sent again. If a connection was lost before the reply, the server may execute
-/// the request twice.
+/// The rules by which failed requests are sent again. If a connection was lost before the reply arrived, the server
+/// may execute the request twice.
 #[derive(Debug, Default)]
 pub struct Retries {
     /// The largest number of times that a request is sent again, or `None` if there is no limit.
     pub most: Option<u32>,
-    /// The pause before the second attempt, at most 60 s.
+    /// The pause before a request is sent for the second time, at most 60 s.
     pub pause: Duration,
     /// Each further pause is longer than the previous one by this factor, up to 60 s. With the factor 0, all
     /// pauses are equal.

@@ -2,14 +2,14 @@
 //!
 //! There are two rings, each with a single producer and a single consumer. The first ring passes full buffers to the
 //! collector, and the second ring returns empty buffers. The worker takes no lock and clears no buffer. A worker
-//! allocates a buffer only if the collector falls behind.
+//! allocates a buffer only if the collector is too slow.
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::interval::IntervalBuffer;
 
-/// The number of full buffers that fit into the ring. This is enough if the collector reads nothing for a
-/// minute. It is also enough for more open segments in one tick (250 ms) than a user can create.
+/// The number of full buffers that fit into the ring. These buffers are enough if the collector reads nothing for a
+/// minute. They are also enough if a user creates many segments within one tick (250 ms).
 const SLOTS: usize = 256;
 
 /// The number of buffers that are created in advance. This number is enough for two changes of the knobs
@@ -22,13 +22,13 @@ pub(super) struct WorkerRing {
     back: Consumer<Box<IntervalBuffer>>,
 }
 
-/// The collector's end of the two rings between a worker and the collector. One ring passes full buffers to
-/// the collector, and the other returns empty buffers.
+/// The collector's end of the two rings between a worker and the collector. One ring passes full buffers to the
+/// collector. The other ring returns empty buffers to the worker.
 pub struct RingEnd {
     /// Full buffers, in the order in which the worker sent them.
     pub intervals: Consumer<Box<IntervalBuffer>>,
     back: Producer<Box<IntervalBuffer>>,
-    /// The number of the newest segment so far, and its number of operations.
+    /// The number of the newest segment so far, and the number of operations in this segment.
     newest: (u32, usize),
 }
 
@@ -57,7 +57,7 @@ impl WorkerRing {
         self.up.is_abandoned()
     }
 
-    /// Sends a buffer to the collector. The caller must first check that there is [`room`](Self::room).
+    /// Sends a buffer to the collector. Before a call, the caller must check that there is [`room`](Self::room).
     pub(super) fn send(&mut self, buffer: Box<IntervalBuffer>) {
         assert!(self.up.push(buffer).is_ok(), "the caller has checked that the ring has room");
     }

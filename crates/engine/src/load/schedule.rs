@@ -4,10 +4,10 @@
 //!  start        k=0     k=1     k=2     k=3         constant, two workers: worker 0 has the even k,
 //!    ├───────────●───────○───────●───────○──►       worker 1 the odd k; together equal gaps
 //! ```
-//! The due time of request k depends only on k and, for Poisson arrivals, on the seed. The server has no
-//! influence on due times. The backlog consists of the requests that are due and not yet sent. redyno stores
-//! only the due time of the next unsent request, so a backlog needs no memory. Skipping a long backlog takes
-//! no longer than skipping a short one. This module does no I/O and reads no clock.
+//! The due time of request k depends only on k and, for Poisson arrivals, on the seed. The server has no influence on
+//! due times. The backlog consists of the requests that are due and not yet sent. redyno stores only the due time of
+//! the next unsent request, so a backlog needs no memory. Skipping a long backlog takes as little time as skipping a
+//! short one. This module does no I/O and reads no clock.
 
 use super::poisson::Poisson;
 use crate::{
@@ -16,15 +16,15 @@ use crate::{
     workload::{DueTimes, Share},
 };
 
-/// The largest change of the gaps between requests that corrects a schedule: a thousandth. Clocks differ far less.
+/// The largest change of the gaps while a schedule is corrected: a thousandth. Clocks of machines differ far less.
 const MOST_STRETCH: f64 = 0.001;
-/// A schedule is corrected within about this time, or within one gap between requests.
+/// The time in which a schedule is corrected, unless one gap between requests is longer.
 const SLIPS_OVER_NS: f64 = 0.5 * SECOND_NS as f64;
 
 /// The due times of one worker's requests, in order.
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
-    /// The due time of a request that is due `from_ns` after the schedule's beginning.
+    /// The due time, in ns, of the point that is `from_ns` after the schedule's beginning.
     start_ns: u64,
     from_ns: f64,
     /// The lengths of gaps on the clock of this process, as a share of their lengths in the schedule.
@@ -46,7 +46,7 @@ enum Gaps {
     /// due half an interval after the start.
     Constant { interval_ns: f64, next: u64, stride: u64, bursts: Option<Bursts> },
     /// The next request is due `after_ns` after the start. The Poisson processes of all workers together form one
-    /// Poisson process, whose rate is the sum of the workers' rates.
+    /// Poisson process. Its rate is the sum of the workers' rates.
     Poisson { after_ns: f64, later: Poisson },
     /// The next request is due at the next time of a file. `base_us` is the time within the file that corresponds to
     /// the start. One worker sends all requests.
@@ -83,8 +83,8 @@ impl Schedule {
         schedule
     }
 
-    /// Creates the schedule from the times of a file, beginning at `start_ns`, with this mean rate. All gaps
-    /// between requests are scaled to `rate`, as well as the gap before the first request.
+    /// Creates the schedule from the times of a file, beginning at `start_ns`, with this mean rate. All gaps between
+    /// requests, including the gap before the first request, are scaled to `rate`.
     pub(super) fn of_times(times: DueTimes, rate: u32, start_ns: u64) -> Self {
         let base_us = times.position().checked_sub(1).map_or(0, |before| times.due_us(before));
         let gaps = Gaps::Times { base_us, speed: times.speed_at(rate), times };
@@ -92,9 +92,9 @@ impl Schedule {
         Self::of_gaps(gaps, mean_gap_ns, start_ns)
     }
 
-    /// Makes the requests later, because the clock of this process is now `slip_ns` ahead of the schedule's clock. The
-    /// gaps become slightly longer or shorter, until the new slip is reached: no request is skipped, and no two requests
-    /// become due together.
+    /// Moves the due times gradually, because the clock of this process is now `slip_ns` ahead of the schedule's
+    /// clock. The gaps become slightly longer or shorter until the new slip is reached. No request is skipped, and no
+    /// two requests become due together.
     pub(super) fn slip_to(&mut self, slip_ns: f64) {
         let after_ns = self.after_ns();
         self.slipped_ns += (after_ns - self.from_ns) * (self.stretch - 1.0);
@@ -103,8 +103,8 @@ impl Schedule {
         self.stretch = 1.0 + ((slip_ns - self.slipped_ns) / over_ns).clamp(-MOST_STRETCH, MOST_STRETCH);
     }
 
-    /// Begins the schedule at `now_ns`. Requests that were due earlier are skipped. A schedule from a file
-    /// starts at `now_ns`, and nothing is skipped.
+    /// Begins the schedule at `now_ns`. Requests that were due earlier are skipped. A schedule from a file starts at
+    /// `now_ns` without skipping requests.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if matches!(self.gaps, Gaps::Times { .. }) {
             self.start_ns = self.start_ns.max(now_ns);
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// The clock of this process runs 100 ppm too fast or too slow. The difference is known four times a second.
+    /// The clock of this process runs 100 ppm too fast or too slow. The difference is measured four times a second.
     #[test]
     fn a_schedule_follows_another_clock_without_a_burst_or_a_missing_request() {
         for (arrivals, ppm) in

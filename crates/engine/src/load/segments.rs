@@ -1,5 +1,5 @@
-//! Counts the replies of a load worker for each segment (the time between two changes of the settings).
-//! Several segments can be open: the current one, and earlier ones that still wait for replies.
+//! Counts the replies of a load worker for each segment. A segment is the time between two changes of the settings.
+//! Several segments can be open: the current segment, and earlier segments that still wait for replies.
 //!
 //! ```text
 //!  knobs change        ▼ cut
@@ -9,10 +9,10 @@
 //! A request belongs to the segment in which it was written, so a percentile never mixes two settings. After a
 //! change of the knobs, the old segment stays open until its last reply arrives.
 //!
-//! The length of an interval includes only time under load. Time under load begins with the first connection
-//! or the first failure to connect. It stops at the end of the load. An interval before the first connection
-//! has length 0. After a segment or the load has ended, its last replies are counted in a separate interval,
-//! the *drain* of the segment. The drain ends with the segment's last reply.
+//! The length of an interval includes only time under load. Time under load begins with the first connection or the
+//! first failure to connect. It stops at the end of the load. An interval before the first connection has length 0.
+//! After the end of a segment or of the load, the last replies are counted in a separate interval, the *drain* of the
+//! segment. The drain ends with the segment's last reply.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub(super) struct WorkerSegments {
     current: OpenSegment,
     /// Earlier segments that still wait for replies, with their drains.
     earlier: Vec<OpenSegment>,
-    /// Intervals that ended since the last tick (a tick is 250 ms). At the end of the current tick, the
-    /// worker sends these intervals to the collector.
+    /// Intervals that ended since the last tick. A tick is 250 ms long. At the end of the current tick, the worker
+    /// sends these intervals to the collector.
     #[allow(clippy::vec_box, reason = "a buffer stays in its `Box` on the way through the ring and back")]
     ended: Vec<Box<IntervalBuffer>>,
     ring: WorkerRing,
@@ -39,7 +39,7 @@ pub(super) struct WorkerSegments {
 }
 
 impl WorkerSegments {
-    /// Creates the segments of a worker, which begins with segment number `generation` and these operations.
+    /// Creates the segments of a worker. The first segment has the number `generation` and these operations.
     pub(super) fn new(
         generation: u32,
         operations: &Arc<Operations>,
@@ -185,7 +185,7 @@ impl WorkerSegments {
         self.close_tick(tick_of(next_tick_ns(now_ns)), now_ns, connected);
     }
 
-    /// Ends the interval that belongs to tick number `tick`: sends the counts of every open segment to the collector,
+    /// Ends the interval that belongs to tick number `tick`. Sends the counts of every open segment to the collector,
     /// and continues with empty counts. If the ring has no room, the interval continues, so that no count is lost.
     pub(super) fn close_tick(&mut self, tick: u64, now_ns: u64, connected: u32) {
         if !self.has_room() {
@@ -314,8 +314,8 @@ mod tests {
         assert_eq!(segments.in_flight(), 0);
     }
 
-    /// With 50 clients and a server that takes 1 s per reply, a load of 1.1 s was reported as 91.5 requests/s
-    /// instead of 45.5.
+    /// A load of 1.1 s was once reported as 91.5 requests/s instead of 45.5. The load had 50 clients, and the server
+    /// took 1 s per reply.
     #[test]
     fn replies_after_the_end_are_in_no_interval_of_the_load() {
         let (mut segments, mut collector) = begun();
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(intervals, [(0, 110, false, 1), (110, 250, true, 1), (250, 250, true, 1)]);
     }
 
-    /// Freeing a value pool of 64 MiB takes milliseconds, in which a worker would read no reply.
+    /// Freeing a value pool of 64 MiB takes milliseconds. During this time, a worker could read no reply.
     #[test]
     fn the_collector_frees_a_replaced_setting() {
         let (mut segments, mut collector) = of_one();
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(taken, 1000);
     }
 
-    /// The waits for the first connection and for the last replies are not time under load.
+    /// Time under load excludes the waits for the first connection and for the last replies.
     #[test]
     fn time_counts_from_the_first_connection_to_the_end_of_the_load() {
         let (mut segments, mut collector) = of_one();

@@ -4,11 +4,11 @@
 //! ```text
 //!  A1 B C1 ──► all replies ──► A2 C2 ──► all replies ──► idle        a batch: A and C have two steps, B has one
 //! ```
-//! The first steps of all operations of a batch are written together. After the replies to all first steps
-//! have arrived, all second steps are written together. The latency of an operation begins with its first
-//! step and ends with the reply to its own last step. After an error, the client still sends the remaining
-//! steps, so that the server receives all counted requests. On memcached, a step may send the CAS value from
-//! the previous reply. If the previous reply has no CAS value, the step sends 0, which is not valid.
+//! The first steps of all operations of a batch are written together. After the replies to all first steps have
+//! arrived, all second steps are written together. The latency of an operation begins with its first step. The
+//! latency ends with the reply to the last step of this operation. After an error, the client still sends the
+//! remaining steps, so that the server receives all counted requests. On memcached, a step may send the CAS value
+//! from the previous reply. If the previous reply has no CAS value, the step sends 0, which is not a valid CAS value.
 
 use super::{
     answered::BatchProgress,
@@ -32,9 +32,10 @@ pub(super) struct Sequence {
     /// For each operation of the last written step, whether the operation had an error in an earlier step.
     /// The list is empty during the first step.
     failed: Vec<bool>,
-    /// The same for a miss in an earlier step.
+    /// For each operation of the last written step, whether the operation had a miss in an earlier step. The list is
+    /// empty during the first step.
     missed: Vec<bool>,
-    /// The item number in the current reply.
+    /// The CAS value (item number) in the current reply.
     cas: u64,
     /// Operations whose next step is not written yet, in their order in the batch.
     waiting: Vec<PendingStep>,
@@ -48,13 +49,13 @@ struct PendingStep {
     due_ns: Option<u64>,
     has_failed: bool,
     has_missed: bool,
-    /// The item number in the operation's reply.
+    /// The CAS value (item number) in the operation's reply.
     cas: u64,
 }
 
 impl Sequence {
     /// Creates the state of a batch of `batch` operations, whose first steps are written. `later` contains the other
-    /// steps, and `values` the values of all steps.
+    /// steps. `values` contains the values of all steps.
     pub(super) fn new(batch: u32, later: Vec<OutgoingRequests>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
         let [failed, missed] = [Vec::new(), Vec::new()];
@@ -66,7 +67,7 @@ impl Sequence {
         !self.waiting.is_empty()
     }
 
-    /// Stores the item number from the current reply.
+    /// Stores the CAS value (item number) from the current reply.
     pub(super) fn take_cas(&mut self, cas: u64) {
         self.cas = cas;
     }
@@ -146,8 +147,8 @@ impl Sequence {
         Some((next, values?))
     }
 
-    /// Returns all incomplete operations, and whether each had an error. Incomplete are the `unanswered`
-    /// operations of the last written step, and the operations that wait for their next step.
+    /// Returns all incomplete operations, and for each of them whether it had an error. The incomplete operations are
+    /// the `unanswered` operations of the last written step, and the operations that wait for their next step.
     pub(super) fn unanswered(
         &self,
         unanswered: &[OpId],

@@ -23,7 +23,7 @@ pub(super) struct LoadSetting {
     pub(super) knobs: Knobs,
     /// The time when the knobs took effect, in ns.
     pub(super) since_ns: u64,
-    /// The clock of this process minus the clock of the session, in ns; 0 except at an agent.
+    /// The clock of this process minus the clock of the session, in ns. The difference is 0 except at an agent.
     pub(super) slip_ns: i64,
     /// The phase of the load, and the conditions that end the phase.
     pub(super) phase: Phase,
@@ -67,8 +67,8 @@ impl LoadSetting {
         self.phase.prefill().is_some() && is_same
     }
 
-    /// Returns the phase after a change to `knobs` at `since_ns`, and the workloads whose prefill is done at
-    /// this time. `is_filled`: whether the current prefill is done.
+    /// Returns the phase after a change to `knobs` at `since_ns`, and the workloads whose prefill is done at this
+    /// time. `is_filled` says whether the current prefill is done.
     pub(super) fn phase_for(
         &self,
         knobs: &Knobs,
@@ -95,8 +95,8 @@ impl LoadSetting {
         self
     }
 
-    /// Returns the program that generates the requests for `knobs` in `phase`. If the change does not concern the
-    /// requests, this is the current program. A new program reuses unchanged values.
+    /// Returns the program that generates the requests for `knobs` in `phase`. If the change does not affect the
+    /// requests, the function returns the current program. A new program reuses unchanged values.
     pub(super) fn program_for(
         &self,
         knobs: &Knobs,
@@ -184,9 +184,9 @@ pub(super) fn fill_first(
     Phase::Prefill { filling, then: Box::new(phase) }
 }
 
-/// Returns `phase` and `knobs`, usually unchanged. If the load is on, its workload has receivers or agents generate it
-/// (`is_led`), and `phase` is not a prefill, the load must first wait for the receivers or agents. Then the returned
-/// phase is this wait, `phase` follows it, and the load is off in the returned knobs.
+/// Returns `phase` and `knobs`, usually unchanged. If the load is on and needs receivers or agents (`is_led`), the
+/// load must first wait for them. A prefill does not wait. In this case, the returned phase is the wait, and `phase`
+/// follows the wait. The load is off in the returned knobs.
 pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64, is_led: bool) -> (Phase, Knobs) {
     let waits = is_led || knobs.workload.receiver_count().is_some();
     if !knobs.load || !waits || phase.prefill().is_some() {
@@ -195,14 +195,14 @@ pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64, is_led: b
     (Phase::Waiting { since_ns, then: Box::new(phase) }, Knobs { load: false, ..knobs })
 }
 
-/// How many requests a client writes in a prefill before it waits for the replies. If the pipeline of the knobs is
-/// deeper, the prefill uses the pipeline of the knobs.
+/// How many requests a client writes in a prefill before it waits for the replies. If the user's pipeline is deeper,
+/// the prefill uses the user's pipeline.
 const PREFILL_PIPELINE: u64 = 16;
 /// The largest total size of the values in a batch of a prefill, in bytes.
 const PREFILL_BATCH: u64 = 1 << 20;
 
-/// Returns the pipeline of a client during a prefill. An HTTP server may close a connection after any reply,
-/// and later requests on this connection are then lost.
+/// Returns the pipeline of a client during a prefill. An HTTP server may close a connection after any reply. Later
+/// requests on this connection are then lost.
 fn prefill_pipeline(knobs: &Knobs, dialect: Dialect) -> u32 {
     if !dialect.has_keys() {
         return knobs.pipeline;

@@ -1,5 +1,5 @@
-//! The state that a load worker needs for a cluster: the topology, the addresses of the nodes, and the
-//! waiting parcels (a parcel is a group of requests for one node).
+//! The state that a load worker needs for a cluster: the topology, the addresses of the nodes, and the waiting
+//! parcels. A parcel is a group of requests for one node.
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
@@ -35,9 +35,9 @@ pub(super) struct WorkerCluster {
     target: Target,
     /// The resolved addresses of the nodes, and their TLS configurations, by the number of the node.
     doors: Vec<Option<(Endpoints, Option<Tls>)>>,
-    /// Waiting parcels. The key is the time when the wait ends, and a unique number.
+    /// Waiting parcels. The key contains the time when the wait ends, and a unique number.
     waiting: BTreeMap<(u64, u64), (Parcel, NodeRefusal)>,
-    /// Requests that are generated and not sent.
+    /// Requests that were generated and not sent yet.
     pub(super) gathered: GatheredRequests,
     entries: u64,
     /// The number of requests without a key so far. Requests without a key go to all primaries in turn.
@@ -81,8 +81,8 @@ impl WorkerCluster {
         })
     }
 
-    /// Sets the number of clients of all workers together. This worker has `share` of them. It gets one
-    /// connection for each of its clients, and its share of the connections that are left.
+    /// Sets the number of clients of all workers together. This worker has `share` of the clients. The worker gets
+    /// one connection for each of its clients, and its share of the remaining connections.
     pub(super) fn follow_clients(&mut self, clients: u32, share: Share) {
         let left = self.max_connections.saturating_sub(clients as usize);
         self.most_lanes = (share.part(clients.into()) + share.part(left as u64)) as usize;
@@ -129,8 +129,8 @@ impl WorkerCluster {
         (node.or(owner), asks)
     }
 
-    /// Returns whether the replies to a parcel show that its slots have a primary. Reads that a replica answers do not
-    /// show this.
+    /// Returns whether the replies to a parcel show that its slots have a primary. Replies from a replica to reads do
+    /// not show this.
     pub(super) fn has_primary_answered(&self, parcel: &Parcel) -> bool {
         let topology = self.cluster.topology();
         let is_replica = |node| matches!(topology.node(node).role, Role::Replica(_));
@@ -144,9 +144,9 @@ impl WorkerCluster {
         }
     }
 
-    /// Returns the node for a client's own connection. Successive values of `turn` give the primaries one
-    /// after the other. Outside a cluster, they give the primary and its replicas, so that clients can read
-    /// while the primary is down.
+    /// Returns the node for a client's own connection. Successive values of `turn` give the primaries one after the
+    /// other. Outside a cluster, they give the primary and its replicas in turn. Clients can then read while the
+    /// primary is down.
     pub(super) fn own_node(&self, turn: usize) -> Option<NodeNumber> {
         let topology = self.cluster.topology();
         if self.placement != Placement::Replication {
@@ -175,8 +175,8 @@ impl WorkerCluster {
         address.map(|address| self.cluster.find_or_add(&address)).transpose()
     }
 
-    /// Returns the TLS configuration of a node, and its address for attempt number `attempt`. Returns `None`
-    /// while the node's host name is looked up.
+    /// Returns the TLS configuration of a node, and the address for connection attempt number `attempt`. Returns
+    /// `None` while the node's host name is looked up.
     ///
     /// # Errors
     /// Fails if the host name has no address, or if TLS cannot be used for the node.

@@ -7,7 +7,7 @@ use crate::workload::{OutgoingRequests, Values};
 /// The largest number of slices in one write call.
 const PIECES: usize = 16;
 
-/// The bytes of a write that are not written yet.
+/// The unwritten bytes of a write.
 #[derive(Debug)]
 pub(super) struct UnsentBytes {
     rest: OutgoingRequests,
@@ -18,17 +18,18 @@ pub(super) struct UnsentBytes {
 }
 
 impl UnsentBytes {
-    /// Creates the rest of a write from a copy of these bytes.
+    /// Creates the unwritten part of a write from a copy of these bytes.
     pub(super) fn whole(bytes: &[u8]) -> Self {
         Self { rest: OutgoingRequests::whole(bytes.to_vec()), values: None, written: 0 }
     }
 
-    /// Creates the rest of a write whose values are in `values`. The other bytes are copied, because they are few.
+    /// Creates the unwritten part of a write. The values of its requests are in `values`. The function copies the
+    /// other bytes, because they are few.
     pub(super) fn apart(out: &OutgoingRequests, values: &Values) -> Self {
         Self { rest: out.clone(), values: Some(values.clone()), written: 0 }
     }
 
-    /// Writes as much as the socket accepts. Returns whether everything is written.
+    /// Writes as many bytes as the socket accepts. Returns whether all bytes are written.
     pub(super) fn write(&mut self, to: &mut impl Write) -> io::Result<bool> {
         loop {
             let mut slices = [IoSlice::new(&[]); PIECES];

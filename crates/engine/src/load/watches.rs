@@ -1,8 +1,8 @@
 //! Finds connections of the load that have waited too long for a reply.
 //!
-//! All connections have the same timeout, and a deadline never moves to an earlier time. So the module stores
-//! one time for each client: the deadline at the last check. A request costs at most a comparison, and each
-//! client is checked once per timeout. This module does no I/O and reads no clock.
+//! All connections have the same timeout, and a deadline never moves to an earlier time. The module therefore stores
+//! one time for each client: the deadline at the last check. A request costs at most one comparison. Each client is
+//! checked once per timeout. This module does no I/O and reads no clock.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -43,7 +43,7 @@ impl CheckQueue {
         self.looks.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Returns a client whose check is due by `now_ns`, and removes its entry.
+    /// Returns a client with a check that is due by `now_ns`, and removes the client's entry.
     pub(super) fn next(&mut self, now_ns: u64) -> Option<usize> {
         self.next_ns().filter(|at_ns| *at_ns <= now_ns)?;
         let Reverse((_, i)) = self.looks.pop()?;

@@ -5,7 +5,7 @@
 //!  rounds over epoll:     32 writes ──► (the other ends reply) ──► wait, 32 reads     in turns
 //!  rounds over the ring:  32 sends  ──► (the other ends reply) ──► wait, 32 copies
 //! ```
-//! The measurement covers only the system calls of a worker, which are the only difference between the two.
+//! The measurement covers only the system calls of a worker, because the two methods differ only in these calls.
 
 use std::{
     fmt,
@@ -24,7 +24,7 @@ const LENGTH: Duration = Duration::from_millis(240);
 /// io_uring is chosen only if it saves at least this share of the time. A shorter measurement of a busy machine varies by
 /// some percent, and runs with different methods cannot be compared.
 const LEAST_SAVED: f64 = 0.1;
-/// The number of connections, as many as the ring sends at once.
+/// The number of connections. The ring sends the requests of this many connections at once.
 const SOCKETS: usize = 32;
 const REQUEST: &[u8] = b"*2\r\n$3\r\nGET\r\n$10\r\nkey:000001\r\n";
 const REPLY: &[u8] = b"$8\r\nxxxxxxxx\r\n";
@@ -124,8 +124,8 @@ impl Connections {
         Ok(Self { io, events: Events::with_capacity(SOCKETS), near, far })
     }
 
-    /// Sends a request on each connection, and reads the replies. Returns the time without the time of the
-    /// other ends.
+    /// Sends a request on each connection, and reads the replies. Returns the elapsed time, without the time that the
+    /// other ends of the connections took.
     fn round(&mut self) -> io::Result<Duration> {
         let mut buffer = [0; 256];
         let began = Instant::now();

@@ -1,5 +1,5 @@
-//! How the load's connections read and write: with a poll loop. If io_uring is used, connections that are
-//! open and have no TLS use a ring.
+//! How the load's connections read and write: with a poll loop, and on request with an io_uring ring. The ring serves
+//! connections that are open and have no TLS.
 //!
 //! ```text
 //!  connecting, greeting, TLS ──► poll loop ─┐
@@ -31,7 +31,7 @@ crate::named_values! {
         /// One system call sends many batches and receives many replies. This method exists only on Linux, and does not
         /// work with TLS.
         Uring "uring",
-        /// `epoll` or `uring`, as a short measurement on this machine decides, see [`IoChoice`].
+        /// `epoll` or `uring`. A short measurement on this machine decides (see [`IoChoice`]).
         Auto "auto",
     }
 }
@@ -108,7 +108,7 @@ pub(super) enum RingEventKind {
     Nothing,
     /// Receiving failed.
     Failed(io::Error),
-    /// The last send left these bytes unsent, or failed.
+    /// The ring could not send these bytes, or the send failed.
     Unsent(io::Result<Vec<u8>>),
 }
 
@@ -172,8 +172,8 @@ impl Io {
         self.ring.as_mut()?.next(into)
     }
 
-    /// Lets the ring receive from the socket of lane `lane`. Returns the number of the connection in the ring, or
-    /// `None` if there is no ring.
+    /// Lets the ring receive data from the socket of lane `lane`. Returns the number of the connection in the ring,
+    /// or `None` if there is no ring.
     ///
     /// # Errors
     /// Fails if the system refuses to receive.
@@ -203,8 +203,8 @@ impl Io {
         self.ring.as_mut().map_or(Ok(false), |ring| ring.send(tag, socket.as_raw_fd(), bytes))
     }
 
-    /// Submits the queued sends of the ring. Call this before a socket is closed: after the close, the file
-    /// descriptor may belong to another file.
+    /// Submits the queued sends of the ring. Call this function before a socket is closed. After the close, the
+    /// number of the file descriptor may belong to another file.
     ///
     /// # Errors
     /// Fails if the system refuses to send.

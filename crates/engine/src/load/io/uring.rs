@@ -1,15 +1,15 @@
-//! The io_uring ring of a load worker: one system call sends requests and receives replies on many
-//! connections. This file contains all unsafe code of the ring.
+//! The io_uring ring of a load worker. One system call sends requests and receives replies on many connections. This
+//! file contains all unsafe code of the ring.
 //!
 //! ```text
 //!  send, send, … ──► queue ──► one system call ──► a group of completions ──► Arrival, Arrival, …
 //! ```
-//! - **Receiving**: each connection has one receive operation that completes for each arrival of data
-//!   (multishot). The kernel chooses one of a set of shared buffers. The worker copies the bytes before it
-//!   gives the buffer back.
-//! - **Sending**: the bytes of up to [`SENDS`] batches are kept in one area until they are submitted. A send
-//!   never waits (`MSG_DONTWAIT`), so the send has ended as soon as it is submitted. The kernel reports only
-//!   sends that failed or were incomplete.
+//! - **Receiving**: each connection has one multishot receive operation, which completes each time data arrives. The
+//!   kernel writes the data into one of several shared buffers. The worker copies the data, and then gives the buffer
+//!   back.
+//! - **Sending**: one area of memory keeps the bytes of up to [`SENDS`] batches until they are submitted. A send
+//!   never waits (`MSG_DONTWAIT`), so the send ends during its submission. The kernel reports only sends that failed
+//!   or were incomplete.
 
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
@@ -52,7 +52,7 @@ const SEND: u64 = 1 << 63;
 pub(super) struct Uring {
     ring: IoUring,
     buffers: Buffers,
-    /// The bytes of `sends`. These bytes stay in place until all entries are submitted.
+    /// The bytes of `sends`. These bytes stay in place until all entries of the ring are submitted.
     room: Box<[u8]>,
     used: usize,
     sends: Vec<PendingSend>,
@@ -105,8 +105,8 @@ impl Uring {
         self.push(&entry.user_data(tag.to_bits()))
     }
 
-    /// Sends `bytes` with the next submission. Returns false if there are too many bytes or no submission is possible.
-    /// If so, the caller must write the bytes itself.
+    /// Sends `bytes` with the next submission. Returns false if there are too many bytes or no submission is
+    /// possible. In this case, the caller must write the bytes itself.
     #[inline]
     pub(super) fn send(&mut self, tag: Tag, socket: RawFd, bytes: &[u8]) -> io::Result<bool> {
         if bytes.len() > LONGEST {
@@ -156,8 +156,8 @@ impl Uring {
         Ok(())
     }
 
-    /// Submits everything that is queued, and waits at most `timeout` for a completion. Returns whether the poll
-    /// loop has events.
+    /// Submits everything that is queued, and waits at most `timeout` for a completion. Returns whether the poll loop
+    /// has events to read.
     pub(super) fn wait(&mut self, timeout: Duration) -> io::Result<bool> {
         let is_due = !self.arrived.is_empty() || !self.unsent.is_empty() || self.has_polled;
         let timeout = Timespec::from(if is_due { Duration::ZERO } else { timeout });
@@ -198,8 +198,8 @@ impl Uring {
         }
     }
 
-    /// Returns the next event of a connection: received bytes, which are copied into `into`, or bytes that were not
-    /// sent.
+    /// Returns the next event of a connection. The event contains received bytes, which the function copies into
+    /// `into`, or bytes that were not sent.
     #[inline]
     pub(super) fn next(&mut self, into: &mut [u8]) -> Option<RingEvent> {
         if let Some(unsent) = self.unsent.pop_front() {

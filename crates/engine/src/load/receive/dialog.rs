@@ -32,16 +32,17 @@ use crate::{
 
 /// The name of the consumer group in which receivers read a stream.
 pub(super) const GROUP: &[u8] = b"redyno";
-/// The text between the database number and the key in the name of a keyspace notification's channel.
+/// The text between the database number and the key in the channel name of a keyspace notification.
 const NOTIFIED: &[u8] = b"__:";
 /// A reply that a receiver waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PendingReply {
     /// A reply without content.
     Plain,
-    /// The reply to XGROUP CREATE. It may be an error, because the group exists.
+    /// The reply to XGROUP CREATE. The reply may be an error, because the consumer group may exist already.
     Group,
-    /// Messages. After them, the next command waits for more messages.
+    /// Messages. After them, the receiver waits for more messages with its next command. After them, the next command
+    /// waits for more messages.
     Read,
     /// Messages that are claimed because another receiver did not acknowledge them.
     Claim,
@@ -55,7 +56,7 @@ enum PendingReply {
 pub(super) struct MessageContext<'a> {
     pub(super) messages: &'a Messages,
     pub(super) now_ns: u64,
-    /// For each channel, the sequence number of the first message that these receivers are to get.
+    /// For each channel, the sequence number of the first message that these receivers must get.
     pub(super) first: &'a [u64],
     /// The time when the current segment began, in ns.
     pub(super) since_ns: u64,
@@ -91,8 +92,8 @@ pub(super) struct ReceiverDialog {
     awaited: VecDeque<PendingReply>,
     subscribed: usize,
     claims_at_ns: u64,
-    /// The messages of the last reply that the receiver must acknowledge or remove, each as its channel and
-    /// its id.
+    /// The messages of the last reply that the receiver must acknowledge or remove. Each entry is a channel and the
+    /// id of a message.
     found: Vec<(usize, Vec<u8>)>,
     /// Whether the server has answered the first commands, so that messages can arrive.
     pub(super) is_ready: bool,
@@ -162,8 +163,8 @@ impl ReceiverDialog {
         Ok(())
     }
 
-    /// Handles a frame if it is a message, or if it confirms a subscription, and returns true. Returns false
-    /// for any other frame, which is then a reply to a command.
+    /// Handles a frame that is a message or confirms a subscription, and returns true. Returns false for any other
+    /// frame, because that frame is a reply to a command.
     fn handle_message(
         &mut self,
         (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),
@@ -206,8 +207,8 @@ impl ReceiverDialog {
         }
     }
 
-    /// Counts a text if it is a message. `id` is the id of a stream entry, and whether the entry was claimed
-    /// from another receiver.
+    /// Counts a text if it is a message. For a stream entry, `id` contains the entry's id, and whether the entry was
+    /// claimed from another receiver.
     fn receive(&mut self, text: &[u8], id: Option<(&[u8], bool)>, desk: &mut MessageContext) {
         let Some(stamp) = desk.messages.stamp(text) else { return };
         let Stamp { number, sent_ns, channel, is_own } = stamp;
@@ -309,8 +310,8 @@ steps = ["XADD {stream} * m {stamp}{value}"]
 "#;
     const MS: u64 = 1_000_000;
 
-    /// Returns the names of the commands that a receiver of a group sends after each of these replies. A reply has its
-    /// time in ms.
+    /// Returns the names of the commands that a receiver of a group sends after each of these replies. Each reply
+    /// comes with its arrival time in ms.
     fn sent(replies: &[(u64, &[u8])]) -> Vec<String> {
         let table = GROUPS.parse().unwrap();
         let choice = WorkloadChoice::of_table("m", &table, &Settings::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Counts the messages that arrived after a change of the settings but were sent before it.
+//! Counts the messages that were sent before a change of the settings and arrived after this change.
 
 use std::collections::BTreeMap;
 

@@ -83,8 +83,8 @@ impl ReceiverHandle {
         self.wake();
     }
 
-    /// Returns whether the load may begin: each receiver is ready or cannot connect, or the receivers have had 10 s to
-    /// become ready.
+    /// Returns whether the load may begin. Each receiver must be ready or unable to connect, or the receivers must
+    /// have had 10 s to become ready.
     pub(in crate::load) fn is_ready(&self) -> bool {
         let until_ns = self.state.order.load().since_ns + RECEIVERS_LIMIT_NS;
         self.state.are_ready() || self.thread.is_finished() || self.clock.now_ns() >= until_ns

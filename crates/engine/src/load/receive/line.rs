@@ -1,4 +1,4 @@
-//! The connection of one receiver of messages: a state machine over a socket that never blocks.
+//! The connection of one receiver of messages. The connection is a state machine over a socket that never blocks.
 //!
 //! ```text
 //! Connecting ──► Greeting ──► Open: every frame goes to the dialog, and its next commands are written
@@ -46,7 +46,7 @@ pub(super) struct ReceiverConnection {
     out: Vec<u8>,
     /// The received bytes of an incomplete frame.
     inbox: Vec<u8>,
-    /// Whether the socket may contain more data, because the last time it was read only [`READS`] times.
+    /// Whether the socket may contain more data, because the last turn stopped after [`READS`] reads.
     pub(super) has_more: bool,
 }
 
@@ -84,7 +84,7 @@ impl ReceiverConnection {
     /// Handles a ready socket: continues to connect, writes and reads.
     ///
     /// # Errors
-    /// Returns the reason if the connection has ended.
+    /// Fails if the connection has ended, and returns the reason.
     pub(super) fn attend(
         &mut self,
         dialog: &mut ReceiverDialog,

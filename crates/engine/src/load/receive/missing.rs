@@ -1,6 +1,6 @@
-//! The messages that have not arrived when their receivers end: the server still stores them, or they are lost. If
-//! receivers share the messages of a channel, redyno asks the server how many messages it stores, because another client
-//! may have taken the others.
+//! The messages that have not arrived when their receivers end. Either the server still stores these messages, or
+//! they are lost. If receivers share the messages of a channel, another client may have taken some messages. redyno
+//! therefore asks the server how many messages it stores.
 
 use std::time::Instant;
 
@@ -21,8 +21,8 @@ pub(super) struct MissingMessages {
 }
 
 impl MissingMessages {
-    /// Ends a channel, and adds the number of its missing messages. The server stores this many messages of the channel;
-    /// `None` if the number is unknown.
+    /// Ends a channel, and adds the number of its missing messages. The server stores this many messages of the
+    /// channel. `None` means that the number is unknown.
     pub(super) fn add(
         &mut self,
         numbers: &mut MessageNumbers,
@@ -76,7 +76,7 @@ fn unread(groups: &RespValue) -> Option<u64> {
     u64::try_from(pending? + lag?).ok()
 }
 
-/// Returns the value of a field of a list with names and values in turn.
+/// Returns the value of a field in a list that alternates between names and values.
 fn field<'a>(group: &'a [RespValue<'a>], name: &[u8]) -> Option<&'a RespValue<'a>> {
     let place = group.iter().step_by(2).position(|field| field.text() == Some(name))?;
     group.get(2 * place + 1)

@@ -4,9 +4,8 @@
 //! ```text
 //!  received  7 8 9 . . 12 13 …      10 and 11 are missing: lost when a message sent 1 s after 12 has arrived
 //! ```
-//! Messages of several senders may arrive in another order than their numbers, so a gap does not count as a
-//! loss at once. redyno compares send times, not receipt times, so a pause of the server does not look like a
-//! loss.
+//! Messages of several senders may arrive out of order, so a gap in the numbers does not count as a loss at once.
+//! redyno compares send times, not receipt times, so a pause of the server does not look like a loss.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +28,8 @@ pub(super) enum MessageStatus {
     Duplicate,
 }
 
-/// Ranges of message numbers. The key is the first number of a range. The value consists of the number after the range
-/// and the send time of the message with this number.
+/// Ranges of message numbers. The key is the first number of a range. The value contains the number after the range,
+/// and the send time of the message with that number.
 type NumberRanges = BTreeMap<u64, (u64, u64)>;
 
 /// The numbers of the messages that a receiver got on one channel.
@@ -53,8 +52,8 @@ impl MessageNumbers {
         }
     }
 
-    /// Takes the message with this number and send time. Returns the kind of the message, and how many messages are now
-    /// found to be lost.
+    /// Takes the message with this number and send time. Returns the kind of the message, and how many messages this
+    /// message shows to be lost.
     pub(super) fn take(&mut self, number: u64, sent_ns: u64) -> (MessageStatus, u64) {
         if number >= self.next {
             if number > self.next {

@@ -1,4 +1,4 @@
-//! The thread on which receivers wait for the load's messages: one poll loop for all their connections.
+//! The thread on which receivers wait for the load's messages. All receivers share one poll loop.
 //!
 //! ```text
 //! poll ─► stamp ─► for each ready socket: read, count, write ─► another order? ─► tick over? ─► connect ─► poll
@@ -61,7 +61,7 @@ pub(super) struct ReceiverSetup {
 struct MessageReceiver {
     dialog: ReceiverDialog,
     line: Option<ReceiverConnection>,
-    /// The node of the connection in a cluster.
+    /// The cluster node of the connection.
     node: Option<NodeNumber>,
     back_off: BackOff,
     opens_at_ns: u64,
@@ -76,8 +76,8 @@ pub(super) struct ReceiverThread {
     ring: WorkerRing,
     order: Arc<ReceiverOrder>,
     greeting: Greeting,
-    /// The receivers. The key is `receiver + lane * receivers`: the number of the receiver, the number of the
-    /// lane (the receiver's connection), and the number of all receivers.
+    /// The receivers. The key is `receiver + lane * receivers`. Here, `receiver` is the number of the receiver,
+    /// `lane` is the number of its connection, and `receivers` is the number of all receivers.
     receivers: BTreeMap<usize, MessageReceiver>,
     /// The counts of each receiver.
     own_counts: Vec<ReceiverCounts>,
@@ -89,10 +89,10 @@ pub(super) struct ReceiverThread {
     /// Whether a connection waits until a host name is resolved.
     awaits_name: bool,
     shared: Vec<MessageNumbers>,
-    /// The receivers that must connect. The first number is the earliest time for the connection.
+    /// The receivers that must connect. The first number of an entry is the earliest time for the connection.
     to_open: BTreeSet<(u64, usize)>,
     unread: Vec<usize>,
-    /// For each channel, the sequence number of the first message that these receivers are to get.
+    /// For each channel, the sequence number of the first message that these receivers must get.
     first: Vec<u64>,
     /// The number of the segment in which messages are counted.
     segment: u32,
@@ -118,7 +118,7 @@ pub(super) struct ReceiverThread {
 }
 
 impl ReceiverThread {
-    /// Creates the state of the thread. Must be called on the thread itself.
+    /// Creates the state of the thread. Must be called on the thread of the receivers.
     pub(super) fn new(setup: ReceiverSetup, poll: Poll, ring: WorkerRing) -> Self {
         let now_ns = setup.clock.now_ns();
         let setting = setup.settings.load();

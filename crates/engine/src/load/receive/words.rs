@@ -1,5 +1,5 @@
-//! Splits the bytes that a receiver gets into RESP replies, and a reply into its words at any depth of
-//! nesting. This module does no I/O.
+//! Splits the bytes that a receiver gets into RESP replies, and each reply into its words at any depth of nesting.
+//! This module does no I/O.
 
 use std::ops::Range;
 

@@ -4,12 +4,12 @@
 //!  poll returns ▼ stamp                 ▼ stamp                 ▼ stamp
 //!               ├─ 32 sockets are read ─┼─ 32 sockets are read ─┼─ …
 //! ```
-//! Data that arrives while other sockets are read is still read in the same round. With a single timestamp
-//! per round, a measured latency could be too short by up to the length of the round. With a new timestamp
-//! every 32 sockets, the error is at most the time to read 32 sockets, about 60 µs. The caller passes the
-//! clock, so this module does no I/O.
+//! A round also reads data that arrives while the worker reads other sockets. With a single timestamp per round, a
+//! measured latency could be too short by the length of the round. With a new timestamp every 32 sockets, the error
+//! is at most the time to read 32 sockets, about 60 µs. The caller passes the clock, so this module does no I/O.
 
-/// The number of sockets that share a timestamp. Reading the clock takes a fiftieth of the time to read a socket.
+/// The number of sockets that share a timestamp. Reading the clock takes a fiftieth of the time that reading a socket
+/// takes.
 const SHARED_BY: u32 = 32;
 
 /// The timestamps of one wake-up.

@@ -1,4 +1,4 @@
-//! Handles the sockets of a load worker that are ready, as the poll loop or the io_uring ring reports them.
+//! Handles the sockets of a load worker that the poll loop or the io_uring ring reports as ready.
 
 use mio::{Token, event::Event};
 

@@ -49,8 +49,8 @@ impl Worker {
         self.outage = kind;
     }
 
-    /// Notes that a batch was answered without a refusal. These answers end an outage if a connection was
-    /// opened since the last loss.
+    /// Notes that a batch was answered without a refusal. Such a batch ends an outage if a connection was opened
+    /// since the last loss.
     #[inline]
     pub(super) fn note_recovery(&mut self, now_ns: u64) {
         if std::mem::take(&mut self.recovers) {
@@ -74,7 +74,7 @@ impl Worker {
         }
     }
 
-    /// Reports an error message if it is the first of its `kind`, and if this kind is counted separately.
+    /// Reports an error message if it is the first message of its `kind`, and if this kind is counted separately.
     pub(super) fn report_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
         let kind = kind.to_string();
         if self.reported_errors.is_new(&kind) {

@@ -1,5 +1,5 @@
-//! How a load worker follows the redirects of a cluster. If a node refuses a request for now, the worker
-//! sends the request again: at once to another node, or later to the owner of the slot. If a request is lost
+//! How a load worker follows the redirects of a cluster. If a node temporarily refuses a request, the worker sends
+//! the request again. It does so at once to another node, or later to the owner of the slot. If a request is lost
 //! with its connection, the worker counts an error and does not send the request again.
 //!
 //! ```text
@@ -23,7 +23,7 @@ use crate::{
     untrusted,
 };
 
-/// The parcels (groups of requests for one node) that were on a lost connection.
+/// The parcels that were on a lost connection. A parcel is a group of requests for one node.
 #[derive(Default)]
 pub(super) struct Remains {
     node: Option<NodeNumber>,
@@ -34,8 +34,8 @@ pub(super) struct Remains {
 }
 
 impl Worker {
-    /// Continues after lane `i` has become idle: sends the lane's refused requests again, and writes the lane's next
-    /// parcel. The client is free if all its requests are answered.
+    /// Continues after lane `i` has become idle. Sends the lane's refused requests again, and writes the lane's next
+    /// parcel. The client is free if all requests of the client are answered.
     pub(super) fn on_lane_idle(&mut self, i: usize, now_ns: u64) {
         let client = self.clients.owner(i);
         let flight = self.clients.connection(i).and_then(LoadConnection::take_flight);
@@ -53,8 +53,8 @@ impl Worker {
         self.settle(client, answered, now_ns);
     }
 
-    /// Notes the beginning or the end of a period in which a node sends only errors, or nothing. After the
-    /// end of the load, the function does nothing.
+    /// Notes the beginning or the end of a period in which a node sends only errors or nothing. After the end of the
+    /// load, the function does nothing.
     pub(super) fn note_outage(&self, note: impl FnOnce(&NodeOutages)) {
         if !matches!(self.stage, WorkerStage::Over { .. }) {
             note(&self.setup.outages);
@@ -116,7 +116,7 @@ impl Worker {
         }
     }
 
-    /// Sends failed requests again after a pause, or gives them up.
+    /// Sends failed requests again after a pause, or counts them as errors.
     fn retry(&mut self, retries: &Retries, parcel: Parcel, why: NodeRefusal, now_ns: u64) {
         let (kind, text) = (why.kind(), why.text());
         let line = (!matches!(why, NodeRefusal::Lost(_))).then_some(text.as_str());
@@ -133,8 +133,8 @@ impl Worker {
         }
     }
 
-    /// Returns the time when a waiting parcel is given up, in ns. If the parcel was already sent again after
-    /// a failure, time does not end its wait, and the result is `u64::MAX`.
+    /// Returns the time when the worker gives up a waiting parcel, in ns. If the parcel was already sent again after
+    /// a failure, its wait has no time limit. The result is then `u64::MAX`.
     fn end_ns(&self, parcel: &Parcel) -> u64 {
         match parcel.retries {
             0 => parcel.since_ns.max(parcel.written_ns).saturating_add(self.timeout_ns),
@@ -142,7 +142,7 @@ impl Worker {
         }
     }
 
-    /// Keeps a parcel for a later attempt, or gives it up after the timeout.
+    /// Keeps a parcel for a later attempt. After the timeout, gives the parcel up.
     pub(super) fn delay_parcel(&mut self, parcel: Parcel, why: NodeRefusal, now_ns: u64) {
         let end_ns = self.end_ns(&parcel);
         if now_ns >= end_ns {
@@ -183,8 +183,8 @@ impl Worker {
         self.settle(parcel.client, parcel.requests.len(), now_ns);
     }
 
-    /// Reports the requests of a failed parcel that is not sent again, if the plan has a channel for failed
-    /// requests.
+    /// Reports the requests of a failed parcel that is not sent again. Does so only if the plan has a channel for
+    /// failed requests.
     fn report_failed(&self, parcel: &Parcel, why: &str) {
         let retries = self.spread.as_ref().and_then(|spread| spread.retries.as_ref());
         let Some(failed) = retries.and_then(|retries| retries.failed.as_ref()) else { return };
@@ -199,8 +199,8 @@ impl Worker {
         }
     }
 
-    /// Gives the lost requests of a prefill back to the allowance, so that they are sent again. All requests
-    /// of the parcel after the first `answered` requests are lost.
+    /// Returns the lost requests of a prefill to the allowance (the requests that the worker may send), so that they
+    /// are sent again. All requests of the parcel after the first `answered` requests are lost.
     fn give_back(&mut self, parcel: &Parcel, answered: usize) {
         let is_current =
             self.spread.as_ref().is_some_and(|spread| parcel.generation > spread.gives_back_after);

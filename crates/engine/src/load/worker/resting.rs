@@ -1,5 +1,5 @@
-//! What a client of the load does after the replies to its batch. It sends the next batch, at once or after a
-//! pause, or opens a new connection.
+//! Decides what a client of the load does after the replies to its batch. The client sends the next batch, at once or
+//! after a pause, or opens a new connection.
 //!
 //! ```text
 //!  replies ──► think time ──► next batch      a session ends after the replies, or while its client is idle
@@ -10,9 +10,9 @@ use std::ops::RangeInclusive;
 use super::{RandomTimers, Worker, WorkerSetup, is_opening, stopping::WorkerStage};
 use crate::load::{alarm::window, clients::is_extra};
 
-/// This number changes the seed, so that pauses and requests have different random numbers.
+/// A number that changes the seed, so that pauses and requests have different random numbers.
 pub(super) const THINKING: u64 = 0x7417_4B1D;
-/// This number changes the seed, so that sessions and requests have different random numbers.
+/// A number that changes the seed, so that sessions and requests have different random numbers.
 pub(super) const SESSIONS: u64 = 0x5E55_1045;
 
 impl WorkerSetup {
@@ -23,8 +23,8 @@ impl WorkerSetup {
 }
 
 impl Worker {
-    /// Continues with client `i` after the replies to its batch of `batch` requests: queues the client for
-    /// writing, or renews or closes its connection. `is_spent`: the connection can no longer be used.
+    /// Continues with client `i` after the replies to its batch of `batch` requests. Queues the client for writing,
+    /// or renews or closes its connection. `is_spent` says that the connection can no longer be used.
     #[inline]
     pub(super) fn on_free(&mut self, i: usize, (batch, is_spent): (u32, bool), now_ns: u64) {
         if batch > 0 {
@@ -51,9 +51,9 @@ impl Worker {
         self.clients.queue(i);
     }
 
-    /// Returns whether client `i` must replace its connection. It does so if the connection can no longer be
-    /// used, if it has had enough replies, or if the client's session is over. The client must still have
-    /// requests to send.
+    /// Returns whether client `i` must replace its connection. The client must do so if the connection can no longer
+    /// be used, if the connection has had enough replies, or if the client's session is over. The client must still
+    /// have requests to send.
     #[inline]
     fn is_used_up(&self, i: usize, is_spent: bool) -> bool {
         let most = self.setting.reconnect();
@@ -63,8 +63,8 @@ impl Worker {
         is_over && self.stage == WorkerStage::Sending && self.clients.left(i) > 0
     }
 
-    /// Begins a session of client `i` after it has connected. If the client's last session still runs, does
-    /// nothing.
+    /// Begins a session of client `i` after it has connected. If the client's previous session still runs, the
+    /// function does nothing.
     pub(super) fn begin_session(&mut self, i: usize, now_ns: u64) {
         if let Some(length) = self.setting.session_length()
             && !is_extra(i)

@@ -19,8 +19,8 @@ const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 /// How often a worker checks whether a record of the dataset is available: every 1 ms.
 const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
 
-/// How many batches a client of a closed loop generates at most until one has a valid request. With several
-/// servers, this is the number of requests.
+/// How many batches a client of a closed loop generates at most until a batch has a valid request. With several
+/// servers, this number counts requests instead of batches.
 pub(super) const TRIES: u32 = 100;
 /// How long a client waits after [`TRIES`] batches without a valid request: 1 ms.
 const REFUSED_PAUSE_NS: u64 = 1_000_000;
@@ -28,8 +28,8 @@ const REFUSED_PAUSE_NS: u64 = 1_000_000;
 const LONGEST_SHOWN: usize = 80;
 
 impl Worker {
-    /// Returns how long the poll may sleep from `now_ns` on. If the worker never sleeps, the function counts
-    /// the time of rounds without reads and writes, and returns zero.
+    /// Returns how long the poll may sleep from `now_ns` on. If the worker never sleeps, the function returns zero.
+    /// It also counts the time of rounds without reads and writes.
     ///
     /// # Errors
     /// Fails if the system refuses to set the timer.
@@ -128,8 +128,8 @@ impl Worker {
         self.watch_sent(i, sent, now_ns);
     }
 
-    /// Watches the timeout of connection `i` after a batch was written on it. If the write has failed, the
-    /// connection is lost.
+    /// Begins to watch the timeout of connection `i` after a batch was written on the connection. If the write has
+    /// failed, the connection is lost.
     #[inline]
     pub(super) fn watch_sent(&mut self, i: usize, sent: Result<(), ConnectionFailure>, now_ns: u64) {
         let check_ns = self.check_ns(now_ns.saturating_add(self.timeout_ns), now_ns);
@@ -295,7 +295,7 @@ impl Worker {
         self.io.flush()
     }
 
-    /// Writes the requests that were due before `end_ns`, a time in the past, as long as a client is free.
+    /// Writes the requests that were due before `end_ns`, as long as a client is free. `end_ns` is in the past.
     pub(super) fn send_before(&mut self, end_ns: u64) {
         if self.setting.knobs.load && self.stage == WorkerStage::Sending && !self.pace.is_closed() {
             self.send_round(end_ns.saturating_sub(1));

@@ -1,6 +1,6 @@
-//! How a load worker sends to the nodes of a cluster. In a closed loop with a pipeline, a client's batch goes
-//! to one node. Otherwise, the batch is divided by node, and each part is written on the client's lane (its
-//! connection) to this node. The client is free again when all parts are answered.
+//! How a load worker sends to the nodes of a cluster. In a closed loop with a pipeline, a client's batch goes to one
+//! node. Otherwise, the worker divides the batch by node. It writes each part on the client's lane (its connection)
+//! to the node. The client is free again when all parts are answered.
 
 use super::{Worker, sending::TRIES};
 use crate::{
@@ -57,8 +57,8 @@ impl Worker {
         }
     }
 
-    /// Returns whether requests are gathered by node until a batch is complete. Messages are not gathered,
-    /// because each message gets its number and its send time when it is generated.
+    /// Returns whether requests are gathered by node until a batch is complete. Messages are not gathered, because
+    /// each message gets its number and send time when it is generated.
     fn gathers(&self) -> bool {
         self.pace.is_closed()
             && !self.is_filling
@@ -150,9 +150,9 @@ impl Worker {
         GeneratedBatch { first_due_ns, parcels: apart }
     }
 
-    /// Generates the next valid request of client `i` into `out`. In a prefill, also returns the number of
-    /// the request. A request with an invalid key counts as an error. Returns `None` if the client may not
-    /// send more, if the record of the dataset is not available yet, or if no due request is valid.
+    /// Generates the next valid request of client `i` into `out`. In a prefill, also returns the number of the
+    /// request. A request with an invalid key counts as an error. Returns `None` if the client may not send more, if
+    /// the dataset record is not available yet, or if no due request is valid.
     fn draw(&mut self, i: usize, now_ns: u64) -> Option<(ParcelRequest, Option<NumberedRequest>)> {
         for _ in 0..TRIES {
             let drawn = self.draw_any(i)?;

@@ -1,5 +1,4 @@
-//! Decides when a load worker stops sending, and when its thread ends. Only this module decides whether a
-//! load stops.
+//! Decides when a load worker stops sending, and when its thread ends. No other module decides whether a load stops.
 
 use std::{any::Any, io, sync::Arc};
 
@@ -11,7 +10,7 @@ use crate::load::{ErrorKind, phase, spread::MOST_HOPS};
 pub(super) enum WorkerStage {
     /// The worker sends while the load is on.
     Sending,
-    /// The worker has sent all its requests, and waits for the last replies and then for the next phase.
+    /// The worker has sent all its requests. It waits for the last replies, and then for the next phase.
     Spent {
         /// Whether the last replies have arrived.
         is_answered: bool,
@@ -24,8 +23,8 @@ pub(super) enum WorkerStage {
 }
 
 impl Worker {
-    /// Switches to `phase`. If the worker had sent all its requests of the old phase, it resumes sending, and
-    /// the function returns true.
+    /// Switches to `phase`. If the worker had sent all requests of the old phase, the worker resumes sending, and the
+    /// function returns true.
     pub(super) fn follow_phase(&mut self, phase: &phase::Phase) -> bool {
         self.until_ns = phase.load_ends_ns();
         self.is_filling = phase.prefill().is_some();
@@ -70,8 +69,8 @@ impl Worker {
         was_spent
     }
 
-    /// If every request must get a reply, gives the lost requests of client `i` back to the allowance (the
-    /// requests that the worker may still send).
+    /// If every request must get a reply, returns the lost requests of client `i` to the allowance. The allowance is
+    /// the number of requests that the worker may still send.
     pub(super) fn take_back(&mut self, i: usize) {
         if self.clients.give_back(i, &mut self.filling) {
             self.resume_prefill();
@@ -85,7 +84,7 @@ impl Worker {
         }
     }
 
-    /// Returns whether requests are sent now. Requests are sent if the load is on, and was not over at the
+    /// Returns whether requests are sent now. Requests are sent if the load is on, and the load was not over at the
     /// last reading of the clock.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
@@ -94,9 +93,9 @@ impl Worker {
 
     /// Stops the worker if the time of the load is over, or if all requests are sent.
     ///
-    /// At the end of the load's time, requests that were due earlier are still sent if a client is free. If an
-    /// open loop has a number of requests, its load ends when all of them have been sent. In a closed loop, each
-    /// client waits for replies before it sends, so the load ends with the last reply.
+    /// When the time of the load ends, the worker still sends requests that were due earlier if a client is free. If
+    /// an open loop has a number of requests, the load ends when all requests have been sent. In a closed loop, each
+    /// client waits for replies before it sends. So the load ends with the last reply.
     pub(super) fn stop_if_done(&mut self, now_ns: u64) {
         if matches!(self.stage, WorkerStage::Over { .. }) {
             return;
@@ -137,8 +136,8 @@ impl Worker {
         self.next_tick_ns = self.next_tick_ns.min(at_ns);
     }
 
-    /// Returns whether the load is over and the wait for replies has ended. If so, sends the worker's last counts to
-    /// the collector.
+    /// Returns whether the load is over and the wait for replies has ended. In this case, sends the worker's last
+    /// counts to the collector.
     pub(super) fn is_finished(&mut self, now_ns: u64) -> bool {
         let WorkerStage::Over { since_ns } = self.stage else {
             return false;

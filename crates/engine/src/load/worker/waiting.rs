@@ -1,6 +1,5 @@
-//! The work of a load worker for which poll returns no event. Some sockets still contain data, because a
-//! round reads each socket only a few times. Some connections have waited too long. Some clients wait for
-//! records of a dataset.
+//! The tasks of a load worker for which poll returns no event. Some sockets still contain data, because a round reads
+//! each socket only a few times. Some connections have waited too long. Some clients wait for records of a dataset.
 
 use super::Worker;
 use crate::{
@@ -27,8 +26,8 @@ impl Worker {
         }
     }
 
-    /// Counts the CPU time of this thread since the last call, the time in which the thread waited for a
-    /// core, and the requests for the busiest slots of a cluster.
+    /// Counts three things since the last call: the CPU time of this thread, the time in which the thread waited for
+    /// a core, and the requests for the busiest slots of a cluster.
     pub(super) fn count_lap(&mut self) {
         if let Some(spread) = &mut self.spread {
             spread.slots.report(&mut self.segments.counts().by_node.slots);
@@ -74,8 +73,8 @@ impl Worker {
         }
     }
 
-    /// Returns whether client `i` has waited too long for its next reply. If the client is not late, plans the next
-    /// check.
+    /// Returns whether client `i` has waited too long for its next reply. If the client has not waited too long,
+    /// plans the next check.
     fn is_late(&mut self, i: usize, now_ns: u64) -> bool {
         let deadline_ns = self.clients.connection(i).and_then(|c| c.deadline_ns(self.timeout_ns));
         if let Some(later_ns) = deadline_ns.filter(|at_ns| *at_ns > now_ns) {

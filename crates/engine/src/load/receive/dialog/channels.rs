@@ -19,7 +19,7 @@ pub(super) enum Subscription {
     Moved,
 }
 
-/// The state of one of a receiver's channels.
+/// The state of one channel of a receiver.
 #[derive(Debug, Default, Clone)]
 pub(in crate::load::receive) struct Channel {
     /// The index of the channel among all channels.
@@ -73,7 +73,7 @@ impl ReceiverDialog {
         self.channels.insert(place, Channel { subscription: Subscription::Requested, ..channel });
     }
 
-    /// Removes and returns the channels that another node serves now, for which `leaves` returns true. The
+    /// Removes and returns the channels for which `leaves` returns true, because another node serves them now. The
     /// arguments of `leaves` are the index of a channel, and whether this node has refused the channel.
     pub(in crate::load::receive) fn take_channels(
         &mut self,
@@ -118,8 +118,9 @@ impl ReceiverDialog {
         }
     }
 
-    /// Handles an error line if it redirects a command to another node: `MOVED 3999 10.0.0.7:6379`. The next topology
-    /// shows the owner, so the address is not used. Returns whether the line is a redirect.
+    /// Handles an error line that redirects a command to another node, such as `MOVED 3999 10.0.0.7:6379`. The
+    /// address in the line is not used, because the next topology shows the owner of the slot. Returns whether the
+    /// line is a redirect.
     pub(super) fn is_redirected(&mut self, line: &[u8], messages: &Messages) -> bool {
         let slot = line.split(|byte| *byte == b' ').nth(1).and_then(whole_number);
         let is_redirect = matches!(error_code(line), "MOVED" | "ASK");
@@ -128,7 +129,7 @@ impl ReceiverDialog {
         true
     }
 
-    /// Returns whether any missing messages may still arrive.
+    /// Returns whether messages are missing that may still arrive.
     pub(in crate::load::receive) fn awaits_messages(&self, messages: &Messages) -> bool {
         self.channels.iter().any(|it| it.numbers.are_missing(messages.issued(it.index)))
     }

@@ -1,5 +1,5 @@
-//! The commands that a receiver sends: the first commands on a new connection (such as SUBSCRIBE), and the
-//! commands that wait for messages (such as BLPOP).
+//! The commands that a receiver sends: the first commands on a new connection, and the commands that wait for
+//! messages, such as BLPOP.
 
 use super::{GROUP, PendingReply, ReceiverDialog};
 use crate::{
@@ -13,8 +13,8 @@ const WAIT_S: &[u8] = b"1";
 const WAIT_MS: &[u8] = b"1000";
 /// The largest number of stream entries in a reply.
 const ENTRIES: &[u8] = b"100";
-/// The pause between two claims of messages that other receivers did not acknowledge: 1 s. The pause begins
-/// with the reply to the previous claim, so a slow claim is always followed by a command that reads.
+/// The pause between two claims of messages that other receivers did not acknowledge: 1 s. The pause begins with the
+/// reply to the previous claim. A slow claim is therefore always followed by a command that reads.
 pub(super) const CLAIM_NS: u64 = 1_000_000_000;
 /// The largest number of names in a SUBSCRIBE.
 const NAMES: usize = 500;

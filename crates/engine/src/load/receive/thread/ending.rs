@@ -19,8 +19,8 @@ use crate::{
     workload::{Messages, ReceiverKind},
 };
 
-/// How long the server may take to report how many messages it stores: 500 ms. Without an answer, redyno assumes that
-/// the last missing messages are still in the server.
+/// The longest time that the server may take to report how many messages it stores: 500 ms. Without an answer, redyno
+/// assumes that the last missing messages are still in the server.
 const STORED_LIMIT: Duration = Duration::from_millis(500);
 
 impl ReceiverThread {
@@ -33,7 +33,7 @@ impl ReceiverThread {
         waits_ns > LAST_MESSAGES_NS || now_ns.saturating_sub(over_ns) > most_ns
     }
 
-    /// Returns whether all messages have arrived, or whether the receivers have waited long enough for them.
+    /// Returns whether all messages have arrived, or the receivers have waited long enough for the missing messages.
     pub(super) fn is_finished(&self, now_ns: u64) -> bool {
         let Some(messages) = &self.order.messages else { return true };
         let over_ns = self.setup.state.over_ns.load(Relaxed);
@@ -68,8 +68,9 @@ impl ReceiverThread {
         self.close_segment(now_ns, true);
     }
 
-    /// Returns how many messages the server stores of each channel with missing messages, if receivers share the
-    /// messages of a channel. Closes the receivers' connections, and blocks for at most [`STORED_LIMIT`].
+    /// For each channel with missing messages, returns how many messages the server stores. Only channels are
+    /// included whose messages several receivers share. Closes the receivers' connections, and blocks for at most
+    /// [`STORED_LIMIT`].
     fn stored(&mut self, messages: &Messages) -> BTreeMap<usize, u64> {
         if self.shared.is_empty() {
             return BTreeMap::new();
@@ -132,8 +133,8 @@ impl ReceiverThread {
         self.next_tick_ns = next_tick_ns(now_ns);
     }
 
-    /// Sends the counts of the current and of earlier segments to the collector. `is_last` is whether no further counts
-    /// of the current segment follow.
+    /// Sends the counts of the current and of earlier segments to the collector. `is_last` is true if no further
+    /// counts of the current segment follow.
     pub(super) fn close_segment(&mut self, now_ns: u64, is_last: bool) {
         if let Some(messages) = self.order.messages.as_ref().filter(|_| self.is_own && is_last) {
             self.current.get_or_insert_with(|| Box::new(ReceivedCounts::new(messages.kind)));

@@ -1,4 +1,5 @@
-//! Where the connections of receivers go: to the server, or to the nodes of a cluster that own the receivers' channels.
+//! Decides where the connections of receivers go: to the server, or to the nodes of a cluster that own the receivers'
+//! channels.
 //!
 //! ```text
 //!  receiver 1: channels a b c ──► lane of node 0: a c     sunsubscribe, MOVED ──► the next topology ──► another lane
@@ -41,7 +42,8 @@ impl ReceiverThread {
         }
     }
 
-    /// Adds a channel to its receiver's lane to the channel's node. Creates the lane if it is missing.
+    /// Adds a channel to the lane (connection) of its receiver to the channel's node. Creates the lane if it is
+    /// missing.
     pub(super) fn place(&mut self, number: usize, channel: Channel, now_ns: u64) {
         let Some(messages) = self.order.messages.clone() else { return };
         let i = self.lane(number, channel.index).unwrap_or(0) * self.order.receivers + number;
@@ -88,9 +90,9 @@ impl ReceiverThread {
         }
     }
 
-    /// If another node serves channels of lane `i` now, moves them to the lane of that node. If lane `i` is
-    /// connected, only channels that its node has refused are moved. Removes lane `i` if it has no channel
-    /// left. Returns whether it has channels left.
+    /// If another node now serves channels of lane `i`, moves these channels to the lane of that node. If lane `i` is
+    /// connected, only channels that its node has refused are moved. Removes lane `i` if it has no channel left.
+    /// Returns whether lane `i` has channels left.
     fn replace(&mut self, i: usize, now_ns: u64) -> bool {
         let Some(mut receiver) = self.receivers.remove(&i) else { return false };
         let (number, is_open) = (receiver.dialog.number, receiver.line.is_some());
