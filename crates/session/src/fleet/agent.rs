@@ -1,9 +1,9 @@
-//! An agent of a fleet: a load engine on another machine that generates a share of a session's load. It reads
-//! the session's orders from the bus (a Redis or Valkey server for messages), and writes intervals and events
-//! to the bus.
+//! An agent of a fleet: a load engine on another machine that generates a share of a session's load. The agent reads
+//! the session's orders from the bus (a Redis or Valkey server for messages). The agent writes intervals and events to
+//! the bus.
 //!
-//! The agent ends its load after [`SILENCE`] without an order. It also ends the load when the load's time is
-//! over, even if the bus is lost. An agent never removes keys; the session removes them.
+//! The agent ends its load after [`SILENCE`] without an order, and when the load's time is over, even if the bus is
+//! lost. An agent never removes keys. The session removes them.
 
 use std::{
     collections::VecDeque,
@@ -24,15 +24,14 @@ use crate::{
 
 /// The agent ends its load after this time without an order. The session repeats its order twice a second.
 const SILENCE: Duration = Duration::from_secs(4);
-/// If the bus does not answer at the end, the agent tries for this long to send its last reports.
+/// The time for which the agent tries to send its last reports, if the bus does not answer at the end.
 const LAST_REPORTS: Duration = Duration::from_secs(30);
-/// After this time without a session, the agent prints that it still waits. The time doubles after each such
-/// line.
+/// After this time without a session, the agent prints that it still waits. This time doubles after each such line.
 const STILL_WAITS_AFTER: Duration = Duration::from_secs(10);
 /// The time between two reports. The agent reports when an interval of the load ends, four times a second.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
-/// The largest number of unsent reports. If there are more, the oldest report is dropped, and the session
-/// notices the gap in the report numbers.
+/// The largest number of unsent reports. If there are more, the agent drops the oldest report. The session notices the
+/// gap in the report numbers.
 const MOST_WAITING: usize = 400;
 
 /// The settings of an agent.
@@ -45,11 +44,11 @@ pub struct AgentPlan {
     pub share: Share,
     /// The targets, rates, clients and commands that the agent permits.
     pub permit: Permit,
-    /// Whether the agent waits for another session when a session has ended.
+    /// Whether the agent waits for another session after the end of a session.
     pub stays: bool,
 }
 
-/// Why an agent ended.
+/// The reason why an agent ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentEnd {
     /// The session is over.
@@ -60,7 +59,7 @@ pub enum AgentEnd {
     Silence,
 }
 
-/// Carries out the load of one session, or of several sessions in turn; `say` prints a line.
+/// Carries out the load of one session, or of several sessions in turn. `say` prints a line.
 ///
 /// # Errors
 /// Fails if the bus cannot be reached at the start.
@@ -88,7 +87,7 @@ struct Agent<'a> {
     after: String,
     heard: Instant,
     report: AgentReport,
-    /// Whether a report contains the last refusal. Before that, no order may remove the refusal.
+    /// Whether a report contains the last refusal. No order may remove the refusal before it is reported.
     is_refusal_reported: bool,
     reported: Option<Instant>,
     measured: Option<Instant>,
@@ -254,7 +253,7 @@ impl<'a> Agent<'a> {
         followed.map(|()| false)
     }
 
-    /// Begins the reports about a run, with a report at once. Report numbers start at 0.
+    /// Begins the reports about a run, and sends the first report at once. Report numbers start at 0.
     fn begin_reports(&mut self, run: String) {
         let AgentReport { host, process, .. } = std::mem::take(&mut self.report);
         self.report = AgentReport { run, ..first_report(self.plan, host, process) };

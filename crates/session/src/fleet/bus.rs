@@ -15,7 +15,7 @@ use crate::{
 /// The timeout for each reply of the bus. The timeout is short, because an agent ends its load after 4 s without an
 /// order.
 const LIMIT: Duration = Duration::from_secs(1);
-/// The timeout for connecting to the bus: opening a connection takes several replies, one after another.
+/// The timeout for connecting to the bus. Connecting takes several replies, one after another.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// The streams expire this many seconds after the last message.
 const EXPIRY_S: &str = "60";
@@ -31,7 +31,8 @@ const LONGEST: usize = 256 << 20;
 /// command.
 #[derive(Debug, Error)]
 pub enum BusError {
-    /// The bus cannot be reached, or the connection broke. The error has no source, whose text would repeat its own.
+    /// The bus cannot be reached, or the connection broke. The error has no `source`, because the text of the source
+    /// would occur twice.
     #[error("the bus: {}", advice(.0))]
     Reach(ReachError),
     /// The bus refuses a command.
@@ -42,7 +43,7 @@ pub enum BusError {
         /// The server's message.
         message: String,
     },
-    /// The bus is a cluster, and it names a node that cannot be used.
+    /// The bus is a cluster, and a reply of the bus names a node that redyno cannot use.
     #[error("the bus: {0}")]
     Node(TlsError),
     /// The bus sent a reply of another kind than expected.
@@ -56,8 +57,8 @@ impl From<ReachError> for BusError {
     }
 }
 
-/// Returns the text of the error. The options `-u`, `-a`, `--tls` and `--db` are for the target, so the
-/// advice names the URI of the bus instead.
+/// Returns the text of the error. The advice names the URI of the bus, because the options `-u`, `-a`, `--tls` and
+/// `--db` are for the target.
 fn advice(error: &ReachError) -> String {
     match error {
         ReachError::Memcached(bus) => {
@@ -137,7 +138,7 @@ pub(super) type MessageFields = Vec<(String, Vec<u8>)>;
 pub(super) struct Bus {
     /// The server that the user named.
     given: Target,
-    /// The server in use: the named server, or the cluster node that owns the keys of the streams.
+    /// The server in use. This is the named server, or the cluster node that owns the keys of the streams.
     target: Target,
     name: FleetName,
     open: Option<Talk>,
@@ -182,7 +183,7 @@ impl Bus {
         self.ask_both(&words, Some(&[b"EXPIRE", &key, EXPIRY_S.as_bytes()]), LIMIT, |_| Some(()))
     }
 
-    /// Returns the messages that follow the stream identifier `after`, and sets `after` to the identifier of the last
+    /// Returns the messages after the stream identifier `after`, and sets `after` to the identifier of the last
     /// message. Waits at most `wait` for the first message.
     pub(super) fn read(
         &mut self,
@@ -235,8 +236,9 @@ impl Bus {
         self.ask_both(words, None, limit, understand)
     }
 
-    /// Sends a command and perhaps another one, whose reply does not matter. Returns the reply to the first command as
-    /// parsed by `understand`. Follows a MOVED reply to the cluster node that owns the keys.
+    /// Sends a command and perhaps another one with a reply that does not matter. Returns the reply to the first
+    /// command as parsed by `understand`. If the reply is MOVED, sends the commands to the cluster node that owns the
+    /// keys.
     fn ask_both<T>(
         &mut self,
         words: &[&[u8]],
@@ -298,8 +300,8 @@ fn entries(reply: &RespValue) -> Option<Vec<(String, MessageFields)>> {
     reply.list()?.iter().map(entry).collect()
 }
 
-/// Returns the address in a MOVED reply of the node at `by`; `None` for any other error. If the address in
-/// the reply has no host, the host is the host of `by`.
+/// Returns the address in a MOVED reply of the node at `by`. Returns `None` for any other error. If the address in the
+/// reply has no host, the result has the host of `by`.
 fn moved(line: &[u8], by: &Address) -> Option<Address> {
     let text = untrusted::bytes(line);
     let (host, port) = text.strip_prefix("MOVED ")?.split_once(' ')?.1.rsplit_once(':')?;
@@ -322,7 +324,7 @@ mod tests {
         }
     }
 
-    /// An earlier version advised to write `-u memcached://…`, an option of the target, which no agent has.
+    /// Tests that the advice does not name `-u memcached://…`, an option of the target. Agents do not have this option.
     #[test]
     fn the_advice_about_a_bus_names_no_option_of_the_target() {
         let address = Address::Tcp { host: "10.0.0.1".to_owned(), port: 11_211 };

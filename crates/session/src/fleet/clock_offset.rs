@@ -6,7 +6,7 @@ use std::{collections::VecDeque, time::Duration};
 use super::bus::{Bus, BusError};
 use crate::clock::{Clock, TICK_NS};
 
-/// The number of clock samples that are kept. The sample whose possible error is the smallest is used.
+/// The number of clock samples that are kept. redyno uses the sample with the smallest possible error.
 const KEPT: usize = 16;
 /// The assumed clock drift: two clocks move apart by at most 1/10,000 of the elapsed time (100 ppm).
 const DRIFT: u64 = 10_000;
@@ -63,14 +63,13 @@ impl ClockOffset {
 /// The largest change of the correction that is applied at once, in nanoseconds. A larger change is applied
 /// only if it lasts.
 const STEP_NS: u64 = 100_000_000;
-/// If the clock of the bus is adjusted, the session and the agent notice this within this time, in
-/// nanoseconds. Both measure that clock at least once a second.
+/// The longest time until the session and the agent notice that the clock of the bus was adjusted, in nanoseconds. Both
+/// measure this clock at least once a second.
 const NOTICED_WITHIN_NS: u64 = 2_500_000_000;
 
-/// Converts an agent's own clock to times of the session. The conversion needs two values that are measured
-/// with the clock of the bus: the start of the session, and the offset of the agent's own clock. If the clock
-/// of the bus is adjusted, the two values change at different moments. They fit each other again when both
-/// are new.
+/// Converts an agent's own clock to times of the session. The conversion needs two values: the start of the session,
+/// and the offset of the agent's own clock. Both values are measured with the clock of the bus. If the clock of the bus
+/// is adjusted, the two values change at different moments. They contradict each other until both are new.
 #[derive(Debug)]
 pub(super) struct SessionTime {
     pub(super) offset: ClockOffset,
@@ -212,8 +211,8 @@ mod tests {
         assert_eq!(corrections, [0, 0, 0, 9 * SECOND_NS as i64], "this process was suspended for 9 s");
     }
 
-    /// The clocks are 3 s apart and drift by 100 ppm in both directions. A round trip to the bus takes 0.1 to 3 ms, and
-    /// the request takes longer than the reply.
+    /// Tests clocks that are 3 s apart and drift by 100 ppm in both directions. A round trip to the bus takes 0.1 to 3
+    /// ms, and the request takes longer than the reply.
     #[test]
     fn the_axis_of_drifting_clocks_is_within_the_stated_error() {
         let own_ns = |at_ns: u64, apart_ns: u64, ppm: i64| {

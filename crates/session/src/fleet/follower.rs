@@ -26,10 +26,11 @@ use crate::{
 /// The timeout for connecting to a node. The same timeout applies to the reply in which the node lists its
 /// cluster.
 const FIND_LIMIT: Duration = Duration::from_secs(1);
-/// A setting may take effect this long after it was ordered: a slow bus needs some seconds to reach all agents.
+/// The longest accepted time from the order of a setting until the setting takes effect. A slow bus needs some seconds
+/// to reach all agents.
 const LONGEST_LEAD_NS: u64 = 10 * SECOND_NS;
-/// From this time before a setting takes effect, the agent only waits for this moment. The time to send a report is
-/// added: a round trip of the bus, which takes twice the possible error of the clock.
+/// The time before a setting takes effect in which the agent only waits for this moment. The agent adds the time to
+/// send a report, which is a round trip of the bus (twice the possible error of the clock).
 const SOON_NS: u64 = 150_000_000;
 /// The longest wait for the end of the load.
 const END_LIMIT_NS: u64 = 3 * SECOND_NS;
@@ -49,7 +50,7 @@ pub(super) struct Follower {
     in_force: Option<AgentSetting>,
     /// The setting that takes effect soon, and the agent's share of it.
     pub(super) coming: Option<(AgentSetting, Share)>,
-    /// The last setting, and the reason if this agent refused it.
+    /// The last setting. If this agent refused the setting, the reason is included.
     turn: Option<(AgentSetting, Result<(), String>)>,
     /// The number of workers.
     threads: usize,
@@ -166,8 +167,8 @@ impl Follower {
         checked
     }
 
-    /// Applies the setting that comes next, if nothing else can be done before. The bus may be slow, and nothing else
-    /// may delay the setting. Returns whether a setting is still to come.
+    /// Applies the coming setting if the agent has no time for other work before. The bus may be slow, and other work
+    /// must not delay the setting. Returns whether a setting is still to come.
     pub(super) fn begin_coming(&mut self) -> bool {
         let (_, error_ns) = self.time.offset.offset().unwrap_or_default();
         let soon_ns = self.clock.now_ns() + SOON_NS + 4 * error_ns;
@@ -191,7 +192,7 @@ impl Follower {
         self.coming.is_some()
     }
 
-    /// Converts the times of the setting in effect again, because the clocks of agent and bus drift apart.
+    /// Converts the times of the setting in effect again, because the clocks of the agent and of the bus drift apart.
     pub(super) fn correct(&mut self) {
         let correction_ns = self.time.correction_ns();
         let own = self.in_force.clone().map(|turn| turn.later_by(-correction_ns));
@@ -208,7 +209,7 @@ impl Follower {
         AgentSetting { knobs, phase, ..refused.clone() }
     }
 
-    /// If the process was stopped and continued, reports this pause. Returns whether there was such a pause.
+    /// Reports a pause if the process was stopped and has continued. Returns whether there was such a pause.
     pub(super) fn note_pause(&mut self) -> bool {
         let pause = self.pauses.look(self.clock.now_ns());
         if let Some(pause) = pause {

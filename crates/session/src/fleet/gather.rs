@@ -26,7 +26,7 @@ pub struct GatheredAgents {
     pub(super) after: String,
 }
 
-/// Waits until `agents` agents have reported. Calls `check` repeatedly while it waits; `say` prints a line. Returns
+/// Waits until `agents` agents have reported. Calls `check` repeatedly while waiting. `say` prints a line. Returns
 /// `None` if a signal arrives first.
 ///
 /// # Errors
@@ -96,7 +96,7 @@ pub fn remove_streams(bus: &Target, name: &FleetName) {
     drop(Bus::new(bus, name).remove());
 }
 
-/// Removes the streams that an earlier session with this name has left. Call this before any agent is started.
+/// Removes the streams that an earlier session with this name has left. Call this function before any agent is started.
 ///
 /// # Errors
 /// Fails if the bus does not answer, or if a session with this name is running. The error is one line.

@@ -1,5 +1,5 @@
-//! Joins the intervals that several agents measured at the same time. It adds counts and merges histograms.
-//! It does not add lengths, because the intervals cover the same time.
+//! Joins the intervals that several agents measured at the same time. Counts are added, and histograms are merged.
+//! Lengths are not added, because the intervals cover the same time.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -8,20 +8,22 @@ use crate::{
     stats::coarser,
 };
 
-/// If there are more agents, the latencies of each agent are kept in coarser steps, because a screen stores the sum of each
-/// agent. The latencies of all agents together stay as they are.
+/// The largest number of agents whose latencies are kept at full precision. With more agents, the latencies of each
+/// agent are kept in coarser steps, because a screen stores the sum of each agent. The latencies of all agents together
+/// are always precise.
 const MOST_IN_FULL: usize = 100;
-/// If an agent's clock is corrected, its complete tick may go back by this number of ticks (quarter seconds).
+/// The number of ticks (quarter seconds) by which an agent's complete tick may go back when the agent's clock is
+/// corrected.
 const CORRECTED_TICKS: u64 = 2;
 
 /// The intervals of the agents in the ticks (quarter seconds) that are not complete yet.
 pub(super) struct IntervalJoin {
-    /// For each agent, the last tick (quarter second) with all its intervals, or 0 before the first report.
-    /// `None` if the join does not wait for the agent, because it has ended or is lost.
+    /// For each agent, the last tick (quarter second) with all its intervals, or 0 before the first report. `None` if
+    /// the agent has ended or is lost, so that the join does not wait for this agent.
     closed: Vec<Option<u64>>,
     ticks: BTreeMap<u64, BTreeMap<u32, JoinedInterval>>,
-    /// The end of the last interval of each segment. The segment's next interval begins at this time, so that the
-    /// lengths add up to the elapsed time.
+    /// The end of the last interval of each segment. The segment's next interval begins at this time. The lengths
+    /// therefore add up to the elapsed time.
     reached_s: BTreeMap<u32, f64>,
 }
 
@@ -39,9 +41,8 @@ impl IntervalJoin {
         Self { closed: vec![Some(0); agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
     }
 
-    /// Adds an interval of an agent. `offset_us` and `error_us` are the figures of the agent's clock. An
-    /// interval without time under load, such as a drain (the last replies of a segment), is not joined. The
-    /// function returns such an interval.
+    /// Adds an interval of an agent. `offset_us` and `error_us` are the figures of the agent's clock. An interval
+    /// without time under load, such as the last replies of a segment, is not joined but returned.
     pub(super) fn add(
         &mut self,
         agent: usize,
@@ -81,9 +82,9 @@ impl IntervalJoin {
         None
     }
 
-    /// Records that all intervals of an agent up to `tick` have been received. After this call, the join
-    /// waits for the agent, even if the agent was lost before. If the machine of the session was suspended, the clock
-    /// of the session stood still, and the ticks of all agents go back.
+    /// Records that all intervals of an agent up to `tick` have arrived. After this call, the join waits for the agent,
+    /// even if the agent was lost before. While the machine of the session is suspended, the clock of the session
+    /// stands still. The ticks of all agents then go back.
     pub(super) fn close(&mut self, agent: usize, tick: u64) {
         if self.closed[agent].is_some_and(|closed| closed.saturating_sub(tick) > CORRECTED_TICKS) {
             let closed = self.closed.iter_mut().flatten();
@@ -111,8 +112,8 @@ impl IntervalJoin {
 }
 
 impl JoinedInterval {
-    /// Returns the joined interval. The joined interval begins at the end of the segment's previous interval. An
-    /// interval that ends before this time was reported late, and gets the length 0.
+    /// Returns the joined interval, which begins at the end of the segment's previous interval. An interval that ends
+    /// before this time was reported late, and gets the length 0.
     fn finish(self, reached_s: &mut BTreeMap<u32, f64>) -> Interval {
         let Self { interval, start_s, clients } = self;
         let reached_s = reached_s.entry(interval.segment).or_insert(start_s);
@@ -200,7 +201,8 @@ mod tests {
         }
     }
 
-    /// The machine of the session is suspended for 3 s. Its clock stands still, and the agents notice this 2.5 s later.
+    /// Tests a session whose machine is suspended for 3 s. Its clock stands still, and the agents notice this 2.5 s
+    /// later.
     #[test]
     fn intervals_are_joined_after_the_clock_of_the_session_stood_still() {
         let mut times = [0, 1].map(|_| {

@@ -27,11 +27,11 @@ use crate::{
 pub(super) const LAST_REPORTS_LIMIT: Duration = Duration::from_secs(15);
 /// The time from the publication of a setting until the setting takes effect, if the bus answers at once.
 const LEAD_NS: u64 = 100_000_000;
-/// A setting takes this many round trips at most until it is known to an agent: one and a half until the session has
-/// written it, because another order may be on its way, and three and a half until the agent has read it, because the
-/// agent may be about to compare its clock and to send a report.
+/// The largest number of round trips until an agent knows a setting. The session may need one and a half to write the
+/// setting, because another order may be on its way. The agent may need three and a half to read the setting, because
+/// the agent may first compare its clock and send a report.
 const ROUND_TRIPS: u64 = 5;
-/// The longest delay by a slow bus, in ns.
+/// The longest delay that a slow bus may cause, in ns.
 const MOST_DELAY_NS: u64 = 5_000_000_000;
 
 /// The settings for the agents of a session, and the state of each agent.
@@ -51,13 +51,13 @@ pub(super) struct LeadState {
     pub(super) agents: Vec<KnownAgent>,
     /// The last setting, and the session's clock.
     pub(super) turn: Option<(AgentSetting, Clock)>,
-    /// Whether the last setting is new: the session has not published it yet.
+    /// Whether the last setting is new. The session has not published a new setting yet.
     pub(super) is_new: bool,
     /// The time when the session ended; `None` while the session runs.
     pub(super) over_since: Option<Instant>,
     /// The largest possible error of the session's own comparison with the clock of the bus, in nanoseconds.
     error_ns: u64,
-    /// The reason why the last order could not be sent; empty if it was sent.
+    /// The reason why the last order could not be sent. Empty if the order was sent.
     pub(super) trouble: String,
     /// Whether all agents have ended, or are lost.
     pub(super) has_ended: bool,
@@ -83,7 +83,7 @@ impl KnownAgent {
         self.state.is_lost || self.state.has_ended
     }
 
-    /// Updates the agent's state from a report. Returns the events that follow from the report.
+    /// Updates the agent's state from a report. Returns the resulting events.
     pub(super) fn hear(&mut self, report: &AgentReport, is_over: bool) -> Vec<EventKind> {
         self.heard = Instant::now();
         let (agent, host, state) = (report.index, self.host(), &mut self.state);
@@ -143,7 +143,7 @@ pub(super) struct AgentProgress {
 }
 
 impl LeadState {
-    /// Returns the time by which a slow bus delays settings, in ns. The clock error is at least half of a round trip.
+    /// Returns the delay of settings that a slow bus causes, in ns. The clock error is at least half of a round trip.
     pub(super) fn delay_ns(&self) -> u64 {
         let agents =
             self.agents.iter().filter(|agent| !agent.state.is_lost).map(|agent| agent.state.error_ns);
@@ -197,14 +197,14 @@ impl FleetLead {
         Self { terms, cluster, outages, state: Mutex::new(state), news: Condvar::new() }
     }
 
-    /// Returns the session's number of the node that has the number `node` at the agent of a report. Without a cluster,
-    /// returns `None`.
+    /// Returns the session's number of a node. `node` is the number of this node at the agent that sent the report.
+    /// Without a cluster, returns `None`.
     pub(super) fn node_of(&self, report: &AgentReport, node: usize) -> Option<usize> {
         let address = parse_uri(report.nodes.get(node)?).ok()?.target.address;
         Some(self.cluster.as_ref()?.find_or_add(&address).ok()?.index())
     }
 
-    /// Takes the outages of a report. Outages of agents that have left do not count any more.
+    /// Takes the outages of a report. Outages from agents that are gone do not count.
     pub(super) fn take_outages(&self, report: &AgentReport) {
         if report.outages.iter().all(Option::is_none) {
             return;

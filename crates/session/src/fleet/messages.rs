@@ -16,13 +16,13 @@ use crate::{
 pub(super) const ORDER: &str = "order";
 /// The first field of a report.
 pub(super) const REPORT: &str = "report";
-/// The name of each further field of a report. Such a field contains one record as a JSON line.
+/// The name of all further fields of a report. Each of these fields contains one record as a JSON line.
 pub(super) const RECORD: &str = "record";
 
 /// The version of this program. The session and all agents must have the same version.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How often the last order is repeated.
+/// The time between two repetitions of the last order.
 pub(super) const REPEAT_EVERY: Duration = Duration::from_millis(500);
 /// The longest time that a read of orders or reports blocks.
 pub(super) const WAIT: Duration = Duration::from_millis(100);
@@ -33,10 +33,10 @@ pub(super) const WAIT: Duration = Duration::from_millis(100);
 pub struct Terms {
     /// The identifier of the run. The names of the run's keys contain this identifier.
     pub run: String,
-    /// The prefix of the user's keys, if the load uses these keys instead of keys of the run.
+    /// The prefix of the user's keys, if the load uses keys of the user instead of keys of the run.
     pub prefix: Option<String>,
-    /// The servers as URIs without user and password: the target, nodes of a cluster, or all servers that
-    /// share the keys by consistent hash.
+    /// The servers as URIs without user and password. They are the target, nodes of a cluster, or all servers that
+    /// share the keys by consistent hashing.
     pub targets: Vec<String>,
     /// Whether the load uses RESP3. The URIs in `targets` do not show this.
     pub has_resp3: bool,
@@ -67,7 +67,7 @@ pub enum LoadLayout {
     Cluster,
     /// The named servers store the keys by consistent hashing.
     Ring,
-    /// The named primary gets the writes, and its replicas the reads.
+    /// The named primary gets the writes, and its replicas get the reads.
     Copies,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct FleetOrder {
     pub(super) is_over: bool,
 }
 
-/// A report of an agent. A report of another version can lack fields, and its version is then refused.
+/// A report of an agent. A report of another version may lack fields. The session then refuses its version.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct AgentReport {
@@ -101,8 +101,8 @@ pub(super) struct AgentReport {
     pub(super) of: usize,
     /// The name of the agent's machine.
     pub(super) host: String,
-    /// A random number that identifies the agent's process. With this number, the session notices when two
-    /// processes have the same agent number.
+    /// A random number that identifies the agent's process. With this number, the session notices that two processes
+    /// have the same agent number.
     pub(super) process: u64,
     /// The number of the report. Each session's reports are numbered from 0.
     pub(super) number: u64,
@@ -114,14 +114,14 @@ pub(super) struct AgentReport {
     pub(super) threads: usize,
     /// The URIs of the cluster's nodes. A node's position in this list is its number in the agent's intervals.
     pub(super) nodes: Vec<String>,
-    /// The last outage of each node, by the agent's number of the node, in times of the session. Without a cluster, the
-    /// server has the number 0.
+    /// The last outage of each node, in times of the session. The position is the agent's number of the node. Without a
+    /// cluster, the server has the number 0.
     pub(super) outages: Vec<Option<NodeOutage>>,
     /// The last tick (quarter second) for which all intervals have been reported.
     pub(super) closed_tick: u64,
     /// The number of the agent's setting.
     pub(super) generation: u32,
-    /// Whether all requests have been answered: all requests of the setting's prefill, or the limited number
+    /// Whether all requests have been answered. These are the requests of the setting's prefill, or the limited number
     /// of requests of the load.
     pub(super) is_done: bool,
     /// The wall clock of the agent's machine minus the clock of the bus, in nanoseconds.
@@ -141,7 +141,7 @@ impl AgentReport {
     }
 }
 
-/// The part of every message that names its sender's version.
+/// The part of every message that contains the version of the sender.
 #[derive(Deserialize)]
 struct Sender {
     version: String,

@@ -5,8 +5,8 @@
 //!  session ── orders: the whole setting, twice a second ──► stream `…:orders`  ──► every agent
 //!  agents  ── reports: intervals and events, 4 a second ──► stream `…:reports` ──► the session joins them by time
 //! ```
-//! All times in messages are nanoseconds since the session's start, by the clock of the bus. No password is sent over
-//! the bus: an agent takes the target's password from its own command line.
+//! All times in messages are nanoseconds since the session's start, by the clock of the bus. Agents take the target's
+//! password from their own command lines, so the bus never carries a password.
 
 mod agent;
 mod bus;

@@ -1,4 +1,4 @@
-//! Merges the outages that several agents report into one outage of a server. It begins with the first
+//! Merges the outages that several agents report into one outage of a server. The merged outage begins with the first
 //! request that an agent lost, and ends when all agents get good replies again.
 
 use std::collections::BTreeMap;
@@ -21,9 +21,8 @@ pub(super) struct AgentOutages {
 }
 
 impl AgentOutages {
-    /// Takes the outages of a report. `number` converts an agent's number of a server to the session's
-    /// number. `is_away` returns whether an agent has left the session; such an agent may have an outage
-    /// without an end.
+    /// Takes the outages of a report. `number` converts an agent's number of a server to the session's number.
+    /// `is_away` returns whether an agent has left the session. The outage of such an agent may have no end.
     pub(super) fn take(
         &self,
         report: &AgentReport,
@@ -41,8 +40,8 @@ impl AgentOutages {
     }
 }
 
-/// Merges the newest outage with the outages of other agents, if they had not ended more than a second before
-/// it began.
+/// Merges the newest outage with earlier outages of other agents. An outage is merged if it ended at most a second
+/// before the newest outage began.
 fn merged(outages: &[NodeOutage]) -> Option<NodeOutage> {
     let newest_ns = outages.iter().map(|outage| outage.since_ns).max()?;
     let is_same =

@@ -11,7 +11,7 @@ use crate::{
 /// The targets, rates, clients and commands that an agent permits.
 #[derive(Debug, Clone)]
 pub struct Permit {
-    /// The targets that the agent may load, as `HOST:PORT`; `*` matches any text. The list is not empty.
+    /// The targets that the agent may load, as `HOST:PORT`. `*` matches any text. The list is not empty.
     pub targets: Vec<String>,
     /// The credentials and the TLS settings for all targets. The address in this value is not used.
     pub credentials: Target,
@@ -19,8 +19,8 @@ pub struct Permit {
     pub most_rate: Option<u32>,
     /// The largest number of clients of this agent.
     pub most_clients: u32,
-    /// Whether the agent may write the user's keys, and may send commands that administer the server, call
-    /// scripts, or block the connection (`--allow`).
+    /// Whether the agent may write the user's keys, and may send risky commands (`--allow`). These commands administer
+    /// the server, call scripts, or block the connection.
     pub allows_all: bool,
 }
 
@@ -44,8 +44,8 @@ impl Permit {
         }
     }
 
-    /// Returns the key names of this run. If the order contains a prefix of the user's keys, returns key
-    /// names with this prefix instead.
+    /// Returns the key names of this run. If the order contains a prefix of the user's keys, the key names have this
+    /// prefix instead.
     ///
     /// # Errors
     /// Fails if the user's keys are not permitted, or the order has no valid run. The error is one line.
@@ -133,7 +133,7 @@ impl Permit {
     }
 }
 
-/// Returns whether `text` matches `pattern`; `*` matches any text.
+/// Returns whether `text` matches `pattern`. `*` in the pattern matches any text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

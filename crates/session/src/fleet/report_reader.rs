@@ -26,31 +26,30 @@ use crate::{
     untrusted,
 };
 
-/// At its end, the session stops waiting for reports when the bus has not answered for this long.
+/// The time without an answer of the bus after which an ended session stops waiting for reports.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
-/// An interval may be ahead of this machine's clock by this number of ticks (quarter seconds).
+/// The number of ticks (quarter seconds) by which an interval may be ahead of this machine's clock.
 const SOON_TICKS: u64 = 20;
 /// The number of references to `lead` that the two threads of the fleet hold.
 const OWN_HANDLES: usize = 2;
 /// The largest number of messages that are shown about unusable reports.
 const MOST_SHOWN: usize = 20;
-/// A lost agent has certainly stopped its load this long after its last report, because an agent ends its
-/// load after 4 s without an order. The keys are removed only after this time.
+/// The time after a lost agent's last report when its load has certainly stopped. An agent ends its load after 4 s
+/// without an order. redyno removes the keys only after this time.
 const STOPS_AFTER: Duration = Duration::from_secs(6);
-/// An agent counts as lost after this time without a report, or later if the bus is slow.
+/// The time without a report after which an agent counts as lost. If the bus is slow, this time is longer.
 const LOST_AFTER: Duration = Duration::from_millis(2500);
-/// The time between two reads: one read returns the reports of many agents, which costs less than many reads.
+/// The time between two reads. One read returns the reports of many agents, which costs less than many reads.
 const GATHERS_FOR: Duration = Duration::from_millis(20);
-/// After this time without a bus, every agent has ended: 4 s without an order, and 30 s for its last reports.
+/// The time without a bus after which every agent has ended: 4 s without an order, and 30 s for the last reports.
 const AGENTS_TRY_FOR: Duration = Duration::from_secs(40);
-/// The longest time that an agent may take to begin its load. To begin, an agent waits for several replies of the bus,
+/// The longest time that an agent may take to begin its load. Before, an agent waits for several replies of the bus,
 /// and connects to the servers.
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
 
 impl GatheredAgents {
-    /// Starts the threads that send orders and read reports. Returns the handle of the agents, which the
-    /// load's plan needs, and the receiver of the joined records. The receiver is closed after the last
-    /// record.
+    /// Starts the threads that send orders and read reports. Returns the handle of the agents for the load's plan, and
+    /// the receiver of the joined records. The receiver is closed after the last record.
     ///
     /// # Errors
     /// Fails if a thread cannot be started.
@@ -109,7 +108,7 @@ impl ReportReader {
         }
     }
 
-    /// Reads reports until the load is over and every agent has ended or is lost, or until the session has failed.
+    /// Reads reports until the load is over and every agent has ended or is lost. Also stops if the session has failed.
     fn read_all(&mut self, mut bus: Bus) {
         loop {
             let read = bus.read(BusStream::Reports, &mut self.after, WAIT);
@@ -259,8 +258,8 @@ impl ReportReader {
         }
     }
 
-    /// Returns an event of an agent. If the event is a pause, the returned event contains the agent's name, because the
-    /// session itself was not paused.
+    /// Returns an event of an agent. If the event is a pause, the agent's name is added, because the session itself was
+    /// not paused.
     fn named(&self, event: Event, agent: usize) -> Event {
         match event.what {
             EventKind::Paused { length_s } => {
@@ -271,7 +270,7 @@ impl ReportReader {
         }
     }
 
-    /// Returns whether an interval is plausible: its segment was published, and its time is not in the future.
+    /// Returns whether an interval is plausible. Its segment must be published, and its time must not be in the future.
     fn can_be(&self, interval: &Interval) -> bool {
         let (generation, now_ns) = self.now();
         let Interval { t_s, length_s, paused_s, tick, segment, .. } = *interval;
@@ -289,7 +288,8 @@ impl ReportReader {
         (0.0..=seconds(self.now().1 + SOON_TICKS * TICK_NS)).contains(&t_s)
     }
 
-    /// Returns the number of the last published setting, and the time of the session in ns; 0 before the first setting.
+    /// Returns the number of the last published setting, and the time of the session in ns. Returns 0 and 0 before the
+    /// first setting.
     fn now(&self) -> (u32, u64) {
         self.lead.state().turn.as_ref().map_or((0, 0), |(turn, clock)| (turn.generation, clock.now_ns()))
     }
@@ -347,8 +347,8 @@ impl ReportReader {
         is_late || is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away)
     }
 
-    /// Sends the remaining intervals at the end. Reports each agent without a last report as lost, and
-    /// reports how many reports could not be used.
+    /// Sends the remaining intervals at the end. Reports each agent without a last report as lost, and the number of
+    /// unusable reports.
     fn close(&mut self) {
         let away: Vec<_> =
             self.lead.state().agents.iter().map(|agent| (agent.state.clone(), agent.host())).collect();
