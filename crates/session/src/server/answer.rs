@@ -1,5 +1,5 @@
-//! The answer of the control plane to an order (such as CONFIG SET). The control thread sends it when the
-//! order is done.
+//! The answer of the control plane to an order (such as CONFIG SET). The control thread sends the answer when the order
+//! is done.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -8,8 +8,8 @@ use std::{
 
 use super::ServerError;
 
-/// The answer to an order. It arrives later: a screen polls for it ([`wait`](Self::wait) with a time limit of
-/// zero), and a session without a screen waits for it.
+/// The answer to an order, which arrives later. A screen polls with [`wait`](Self::wait) and a time limit of zero. A
+/// session without a screen waits.
 #[derive(Debug)]
 pub struct Answer<T> {
     answer: Receiver<Result<T, ServerError>>,
@@ -25,7 +25,7 @@ impl<T> Answer<T> {
         (reply, Self { answer, redacts: false })
     }
 
-    /// Returns the same answer. If `redacts` is true, the server's own texts are removed from errors.
+    /// Returns the same answer. If `redacts` is true, errors do not contain texts of the server.
     pub(super) fn redacting(self, redacts: bool) -> Self {
         Self { redacts, ..self }
     }

@@ -5,8 +5,8 @@
 //! names:  UNLINK redyno:RUN:000000000000 … 499 ─► pause ─► UNLINK … 500 … 999 ─► …
 //! SCAN:   SCAN 1000 ─► UNLINK the keys of the runs ─► pause ─► SCAN 1000 ─► ……
 //! ```
-//! Each pause takes as long as the server's work on the chunk before it. So other clients have at least half
-//! of the server's time.
+//! Each pause takes as long as the server's work on the chunk before it. Other clients therefore get at least half of
+//! the server's time.
 
 use std::{
     collections::HashMap,
@@ -34,8 +34,8 @@ pub(super) const SCAN_COUNT: u64 = 1000;
 /// The largest number of keys in one command.
 pub(super) const CHUNK: usize = 500;
 
-/// A removal of keys in progress. It continues when this handle is dropped. [`stop`](Self::stop) ends it
-/// early.
+/// A removal of keys in progress. The removal continues when this handle is dropped. [`stop`](Self::stop) ends the
+/// removal early.
 #[derive(Debug)]
 pub struct Cleaning {
     pub(super) shared: Arc<CleaningState>,
@@ -57,12 +57,12 @@ pub struct CleaningProgress {
 /// The result of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CleaningResult {
-    /// The number of removed keys, without markers (the keys that list what a run has to undo).
+    /// The number of removed keys. Markers (keys that list what a run has to undo) are not counted.
     pub removed: u64,
     /// The duration of the removal.
     pub took: Duration,
-    /// Whether all keys were checked. `false` means that the removal was stopped and an unknown number of
-    /// keys remains. Then the markers remain too, so that a later removal finds the keys.
+    /// Whether all keys were checked. `false` means that the removal was stopped, and that an unknown number of keys
+    /// remains. The markers then remain too, so that a later removal finds the keys.
     pub complete: bool,
 }
 
@@ -99,8 +99,8 @@ impl Cleaning {
     }
 }
 
-/// Removes the keys of the runs of all `markers`. The load must be off, because keys that are written during the removal
-/// may remain.
+/// Removes the keys of the runs of all `markers`. The load must be off. Keys that are written during the removal may
+/// remain.
 pub(super) async fn clean(
     store: impl Store,
     mut markers: Vec<Marker>,
@@ -124,12 +124,12 @@ pub(super) trait Store: Sync {
     fn holds(&self, _key: &[u8]) -> bool {
         true
     }
-    /// Returns how many of the `keys` exist. Keys that may be on another node are not counted as checked.
+    /// Returns the number of `keys` that exist. Keys that may be on another node do not count as checked.
     fn count_existing(
         &self,
         keys: &[Vec<u8>],
     ) -> impl Future<Output = Result<CountResult, ServerError>> + Send;
-    /// Removes the `keys`. Returns how many of these keys existed.
+    /// Removes the `keys`. Returns the number of keys that existed.
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 
@@ -234,9 +234,9 @@ impl<S: Store> Removal<'_, S> {
     }
 }
 
-/// Returns the number of names to check; `None` if some names are unknown, or if a SCAN of `size` keys needs
-/// fewer commands. If the keys of a run were left on purpose (`kept`), some names are unknown, because other
-/// clients may have written more keys.
+/// Returns the number of names to check. Returns `None` if some names are unknown, or if a SCAN of `size` keys needs
+/// fewer commands. If a run left its keys on purpose (`kept`), some names are unknown, because other clients may have
+/// written more keys.
 fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
     let known = |marker: &Marker| marker.span.as_ref().filter(|_| !marker.kept).and_then(KeySpan::total);
     // A marker may contain any numbers: if their sum exceeds 64 bits, the keys are not checked by name.

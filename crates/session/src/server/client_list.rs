@@ -12,9 +12,9 @@ use crate::{clock::seconds, untrusted};
 
 /// The largest number of rows.
 const MOST_ROWS: usize = 20;
-/// The number of rows for each of the six reasons to list a client.
+/// The largest number of rows for each of the six reasons to list a client.
 const ROWS_EACH: usize = 4;
-/// The largest number of groups; the screen's panel has even fewer lines.
+/// The largest number of groups. The screen's panel has even fewer lines.
 const MOST_GROUPS: usize = 10;
 /// The prefix of the names of redyno's own connections.
 const OWN: &str = "redyno-";
@@ -25,13 +25,13 @@ const OWN: &str = "redyno-";
 pub struct ConnectedClients {
     /// The number of connections, including redyno's own.
     pub total: u64,
-    /// Seconds since the previous list; `None` for the first list, which has no differences.
+    /// Seconds since the previous list. `None` for the first list, because the first list has no differences.
     pub since_s: Option<f64>,
     /// The ten largest groups of clients with the same host, name and library.
     pub groups: Vec<ClientGroup>,
-    /// At most 20 clients. First come the clients with the most output memory, unread requests, commands,
-    /// traffic or memory. Then come the clients that connected or were active most recently. redyno's own
-    /// connections only fill free rows.
+    /// At most 20 clients. First come the clients with the most output memory, unread requests, commands, traffic or
+    /// memory. Next come the clients that connected or were active most recently. redyno's own connections only fill
+    /// free rows.
     pub rows: Vec<ClientRow>,
 }
 
@@ -52,8 +52,8 @@ pub struct ClientGroup {
     pub is_own: bool,
     /// The number of connections.
     pub clients: u64,
-    /// The number of connections that are new since the previous list. Connections that opened and closed in between
-    /// are not counted.
+    /// The number of connections that are new since the previous list. Connections that opened and closed between two
+    /// lists are not counted.
     pub new: u64,
     /// The memory that the clients use, in bytes; 0 before Redis 6.2.
     pub memory: u64,
@@ -62,8 +62,8 @@ pub struct ClientGroup {
     pub commands: Option<u64>,
 }
 
-/// One connected client. Traffic and commands are counted since the previous list. Only Valkey since 8.0 and
-/// Redis since 8.2 report these figures.
+/// One connected client. Traffic and commands are counted since the previous list. Only Valkey since 8.0 and Redis
+/// since 8.2 report traffic and commands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientRow {
@@ -134,7 +134,7 @@ pub(super) struct ClientList {
 
 impl ClientList {
     /// Parses the reply to CLIENT LIST from the time `at_ns`. The reply has a line for each client, with fields in any
-    /// order. Clients that are about to be closed (flag `A` or `c`) are left out.
+    /// order. Clients that the server is about to close (flag `A` or `c`) are left out.
     pub(super) fn read(&mut self, at_ns: u64, list: &str) -> ConnectedClients {
         let mut rows: Vec<_> = list.lines().filter_map(row).collect();
         let counters = |row: &ClientRow| (row.id, [row.bytes_in, row.bytes_out, row.commands]);
@@ -157,8 +157,7 @@ impl ClientList {
 }
 
 impl ClientRow {
-    /// Replaces each counter with its increase since `then`. Without earlier counters, all counters become
-    /// `None`.
+    /// Replaces each counter with its increase since `then`. Without earlier counters, all counters become `None`.
     fn subtract(&mut self, then: Option<&ClientCounters>) {
         let now = [&mut self.bytes_in, &mut self.bytes_out, &mut self.commands];
         for (n, now) in now.into_iter().enumerate() {

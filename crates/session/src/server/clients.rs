@@ -6,23 +6,22 @@ use crate::units::count_with_noun;
 /// The name of the load's connections, from CLIENT SETNAME.
 const LOAD_NAME: &str = "redyno-load";
 
-/// The other connected clients.
+/// The number of other connected clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OtherClients {
-    /// The number of clients of other programs; replicas and clients that use MONITOR are not counted.
+    /// The number of clients of other programs. Replicas and clients that use MONITOR are not counted.
     pub clients: u64,
     /// The number of connected replicas.
     pub replicas: u64,
-    /// The number of load connections of all sessions of redyno, by their client names. `None` if CLIENT LIST
-    /// is not permitted. Then `clients` counts all connections except the survey's own, and `replicas` is
-    /// from INFO.
+    /// The number of load connections of all sessions of redyno, by their client names. `None` if CLIENT LIST is not
+    /// permitted. In this case, `clients` counts all connections except the survey's own, and `replicas` is from INFO.
     pub load: Option<u64>,
     /// The number of other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
     pub sessions: Option<u64>,
 }
 
 impl OtherClients {
-    /// Returns the words `gets load from another session of redyno over 50 connections`.
+    /// Returns text such as `gets load from another session of redyno over 50 connections`.
     pub(super) fn loads(&self) -> Option<String> {
         let load = self.load.filter(|n| *n > 0 && self.sessions > Some(0))?;
         Some(format!("gets load from another session of redyno over {}", count_with_noun(load, "connection")))

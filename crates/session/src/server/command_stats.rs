@@ -1,5 +1,5 @@
-//! Parses INFO commandstats: the server's counts for each command since its start or CONFIG RESETSTAT, and
-//! their differences between two polls.
+//! Parses INFO commandstats, which has the server's counts for each command since its start or CONFIG RESETSTAT. Also
+//! returns the differences between two polls.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::{protocol::OTHER, untrusted};
 /// The largest number of error kinds that are read; servers count about a hundred.
 const MOST_ERRORS: usize = 200;
 
-/// The largest number of commands that are counted separately; no server has so many. The counts of further commands
-/// are added up.
+/// The largest number of commands that are counted separately. No server has so many commands. The counts of further
+/// commands are added up.
 const MOST: usize = 1000;
 
 /// The counts of all commands at one poll.

@@ -14,16 +14,16 @@ use crate::{stats::Buckets, untrusted};
 /// costs the server about 10 µs.
 pub(super) const ASKED: usize = 8;
 
-/// The number of commands whose times are requested in the first poll: the commands with the most calls so
-/// far. Later polls show only the differences to the first poll. If a command had no calls before the first
-/// poll, it needs no histogram there.
+/// The number of commands whose times are requested in the first poll: the commands with the most calls so far. Later
+/// polls show only the differences to the first poll. A command without calls before the first poll needs no histogram
+/// in this poll.
 pub(super) const ASKED_AT_FIRST: usize = 16;
 
-/// The largest number of buckets in an accepted histogram; servers send about 30.
+/// The largest number of buckets in an accepted histogram. Servers send about 30 buckets.
 const MOST_BORDERS: usize = 256;
-/// The largest number of commands whose histograms are remembered; servers have some hundred commands.
+/// The largest number of commands whose histograms are remembered. Servers have some hundred commands.
 const MOST_COMMANDS: usize = 2048;
-/// The largest number of percentiles of a command; servers report three by default.
+/// The largest number of percentiles of a command. Servers report three percentiles by default.
 const MOST_PERCENTILES: usize = 16;
 
 /// Pairs of an upper limit in microseconds and the number of calls that took at most this time.
@@ -39,7 +39,7 @@ pub(super) struct KnownHistograms {
     /// The histogram of each command, and the number of the poll that reported it.
     last: BTreeMap<String, (u64, Cumulative)>,
     polls: u64,
-    /// Whether histograms have been read before. Calls before the first histograms are not in any difference.
+    /// Whether histograms have been read before. No difference contains the calls before the first histograms.
     is_begun: bool,
 }
 
@@ -73,9 +73,9 @@ impl KnownHistograms {
         !self.is_begun
     }
 
-    /// Adds the differences between the histograms in `now` and the last known histograms to `stats`. `calls`
-    /// returns the number of calls of a command at the previous poll. If the last known histogram of a
-    /// command is older than the previous poll, and the command was called between the two, its difference is
+    /// Adds the differences between the histograms in `now` and the last known histograms to `stats`. `calls` returns
+    /// the number of calls of a command at the previous poll. The last known histogram of a command may be older than
+    /// the previous poll. If the command was called between this histogram and the previous poll, its difference is
     /// left out.
     pub(super) fn take(
         &mut self,
@@ -116,8 +116,8 @@ fn natural(datum: &Datum) -> Option<u64> {
     datum.number()?.try_into().ok()
 }
 
-/// The commands whose execution times are requested: the commands with the most calls recently. Earlier calls lose
-/// weight slowly, so a command that is called in bursts remains among the requested commands.
+/// The commands whose execution times are requested: the commands with the most recent calls. Earlier calls lose weight
+/// slowly, so a command that is called in bursts remains in the list.
 #[derive(Debug, Default)]
 pub(super) struct RequestedCommands(BTreeMap<String, f64>);
 
@@ -125,8 +125,8 @@ pub(super) struct RequestedCommands(BTreeMap<String, f64>);
 const DECAY: f64 = 0.9;
 
 impl RequestedCommands {
-    /// Adds the calls of one poll, without redyno's `own` calls, which must not displace the commands of
-    /// other clients.
+    /// Adds the calls of one poll, without redyno's `own` calls. redyno's calls must not displace the commands of other
+    /// clients.
     pub(super) fn learn(&mut self, stats: &BTreeMap<String, CommandStat>, own: &BTreeMap<String, u64>) {
         self.0.values_mut().for_each(|calls| *calls *= DECAY);
         for (name, stat) in stats {

@@ -1,5 +1,5 @@
-//! Sends CONFIG SET for the [`PARAMETERS`], and CONFIG GET for the [`PARAMETERS`] and the [`WATCHED`]
-//! parameters. redyno requests each parameter by its name, never by a pattern. It never sends CONFIG REWRITE.
+//! Sends CONFIG SET for the [`PARAMETERS`], and CONFIG GET for the [`PARAMETERS`] and the [`WATCHED`] parameters.
+//! redyno requests each parameter by its name, never by a pattern. redyno never sends CONFIG REWRITE.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 use super::{ServerError, link::RedisSender, pace::SentCommands, parameter::PARAMETERS, tuned};
 use crate::events::EventKind;
 
-/// Further parameters that affect latency. None of these parameters is a password, a user or a path. A server
-/// does not report parameters that it does not have. From Redis 7 on, the names with `ziplist` are second
-/// names of the parameters with `listpack`. redyno ignores the second names, so a change causes only one
-/// event. No other parameter of the list has two names.
+/// Further parameters that affect latency. None of these parameters is a password, a user or a path. Servers do not
+/// report unknown parameters. From Redis 7 on, the names with `ziplist` are second names of the parameters with
+/// `listpack`. redyno ignores these second names, so a change causes only one event. No other parameter of the list has
+/// two names.
 const WATCHED: [&str; 68] = [
     "active-defrag-cycle-max",
     "active-defrag-cycle-min",
@@ -90,7 +90,7 @@ const WATCHED: [&str; 68] = [
 /// The part of a parameter's name that Redis 7 has replaced by `listpack`.
 const OLD: &str = "ziplist";
 
-/// The number of parameters that each poll except the first requests from a server older than Redis 7. Each
+/// The number of parameters that each poll after the first one requests from a server older than Redis 7. Each
 /// parameter needs its own CONFIG GET, which takes the server about 4 µs.
 const AT_ONCE: usize = 20;
 
@@ -109,9 +109,8 @@ pub struct ConfigChange {
 #[derive(Debug, Default)]
 pub(super) struct ConfigValues {
     values: Arc<BTreeMap<String, String>>,
-    /// The position of the next parameter to request, if parameters are requested one by one. Before Redis 7,
-    /// CONFIG GET accepts only one name. So each poll requests only some parameters, each with its own
-    /// command.
+    /// The position of the next parameter to request, if parameters are requested one by one. Before Redis 7, CONFIG
+    /// GET accepts only one name. Each poll then requests only some parameters, each with its own command.
     one_by_one: Option<usize>,
 }
 
@@ -144,7 +143,7 @@ impl ConfigValues {
         events
     }
 
-    /// Requests all parameters; before Redis 7, only the next parameters of the list.
+    /// Requests all parameters. Before Redis 7, requests only the next parameters of the list.
     pub(super) async fn ask(&mut self, wire: &RedisSender) -> Result<BTreeMap<String, String>, ServerError> {
         if self.one_by_one.is_none() {
             let words: Vec<_> = ["CONFIG", "GET"].into_iter().chain(names()).collect();

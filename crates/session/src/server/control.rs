@@ -1,5 +1,5 @@
-//! The handle of a server's control plane: starts and ends the task that polls the server, and sends orders
-//! to this task. The tasks of a session share a thread.
+//! The handle of a server's control plane. It starts and ends the task that polls the server, and sends orders to this
+//! task. The tasks of a session share a thread.
 
 use std::{
     collections::BTreeSet,
@@ -36,7 +36,7 @@ use crate::{
     workload::{KeyNames, KeySpan, SetupCommand},
 };
 
-/// The end of the error message `memcached has no …` for orders that need CONFIG. The next constants are the ends
+/// The end of the error message `memcached has no …` for orders that need CONFIG. The next constants are the endings
 /// for other orders.
 const CONFIG: &str = "CONFIG: its settings cannot be changed from here";
 const KEYS: &str = "SCAN, MEMORY USAGE or MONITOR, which redyno needs to examine keys";
@@ -46,9 +46,9 @@ const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 /// The control plane of one target. Dropping this handle ends the control plane at once, even if the server
 /// hangs. Waiting orders then fail with [`ServerError::Stopped`].
 ///
-/// Orders never block. The answer to an order arrives within some seconds. A removal of keys may take longer.
-/// While the server cannot be reached, orders are refused with the cause. During the first attempt to
-/// connect, orders wait for its result.
+/// Orders never block. The answer to an order arrives within some seconds. A removal of keys may take longer. While the
+/// server cannot be reached, orders are refused with the cause. During the first attempt to connect, orders wait until
+/// this attempt ends.
 #[derive(Debug)]
 pub struct Control {
     orders: mpsc::UnboundedSender<ControlOrder>,
@@ -58,7 +58,7 @@ pub struct Control {
     redacts: bool,
 }
 
-/// The thread that runs control planes; it ends when this value is dropped.
+/// The thread that runs control planes. The thread ends when this value is dropped.
 #[derive(Debug)]
 struct ControlThread {
     runtime: runtime::Handle,
@@ -96,7 +96,8 @@ impl Control {
         Self::beside(None, target, clock, every, news)
     }
 
-    /// Works like [`start`](Self::start). If there is another control plane, `other`, both share its thread.
+    /// Works like [`start`](Self::start). The new control plane shares the thread of the control plane `other`, if
+    /// there is one.
     ///
     /// # Errors
     /// The errors are the same as for [`start`](Self::start).
@@ -118,14 +119,14 @@ impl Control {
         Ok(Self { orders, _watch, thread, redacts: false })
     }
 
-    /// Returns the same handle. If `redacts` is true, the server's own texts are removed from the errors in answers.
+    /// Returns the same handle. If `redacts` is true, errors in answers do not contain texts of the server.
     #[must_use]
     pub fn redacting(mut self, redacts: bool) -> Self {
         self.redacts = redacts;
         self
     }
 
-    /// Sends an order with the action `act`; `also` sets further properties of the order.
+    /// Sends an order with the action `act`. `also` sets further properties of the order.
     fn order<T, F>(
         &self,
         act: impl FnOnce(OrderContext) -> F + Send + 'static,
@@ -141,14 +142,14 @@ impl Control {
         answer.redacting(self.redacts)
     }
 
-    /// Polls at once. The result of the poll is reported before the order is answered.
+    /// Polls at once. The result of the poll is reported before this order is answered.
     pub fn poll(&self) -> Answer<()> {
         self.order(async |_| Ok(()), |order| order.with_step(OrderStep::AfterPoll))
     }
 
-    /// Looks up the target's name again, and answers when it is known. If the name leads to another server now, further
-    /// orders go to this server: after a planned failover, a connection to the former primary stays open for some
-    /// seconds.
+    /// Looks up the target's name again, and answers when the address is known. If the name leads to another server
+    /// now, further orders go to this server. After a planned failover, a connection to the former primary stays open
+    /// for some seconds.
     pub fn follow_name(&self) -> Answer<()> {
         self.order(async |_| Ok(()), |order| order.with_step(OrderStep::FollowName))
     }
@@ -158,9 +159,9 @@ impl Control {
         self.survey_for(BTreeSet::new(), false, None)
     }
 
-    /// Surveys the server, and checks whether it has the `commands`. If `notifies` is true, also checks which
-    /// keyspace notifications it publishes. `loaded` are the names of keys that an earlier load wrote: if all of these
-    /// keys exist, the survey counts no keys as foreign.
+    /// Surveys the server, and checks whether it has the `commands`. If `notifies` is true, also checks which keyspace
+    /// notifications it publishes. `loaded` has the names of keys that an earlier load wrote. If all of these keys
+    /// exist, the survey counts no keys as foreign.
     pub fn survey_for(
         &self,
         commands: BTreeSet<String>,
@@ -184,9 +185,9 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Writes the changes in `ledger` to the run's marker (a key on the server). The session must undo these
-    /// changes. From now on, each poll checks the marker, and writes it again if it was lost. The caller must
-    /// wait for the answer before the load writes its first key. On memcached, no marker is written.
+    /// Writes the changes in `ledger` to the run's marker (a key on the server). The session must undo these changes.
+    /// From now on, each poll checks the marker, and writes a lost marker again. The caller must wait for the answer
+    /// before the load writes its first key. memcached gets no marker.
     pub fn mark(&self, ledger: &Ledger) -> Answer<()> {
         let noted = ledger.clone();
         let act = async move |means: OrderContext| match means.wire {
@@ -207,9 +208,9 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Finds the markers in all other databases, if their changes concern the whole server: parameters that a
-    /// session has set, and objects that a setup has created. For HTTP, finds the Elasticsearch indices with
-    /// the names of runs. Writes nothing.
+    /// Finds the markers in all other databases if their changes concern the whole server. Such changes are parameters
+    /// that a session has set, and objects that a setup has created. For HTTP, finds the Elasticsearch indices with the
+    /// names of runs. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |OrderContext { wire, target, .. }: OrderContext| match wire {
             CommandSender::Redis(wire) => registry::elsewhere(&wire, &target).await,
@@ -231,9 +232,9 @@ impl Control {
         Cleaning { shared, answer: self.order(act, identity) }
     }
 
-    /// Removes the key names of `runs` from each ledger and from its marker on the server. Call this after
-    /// the keys of the runs are removed. On a node of a cluster, markers that have moved to this node from
-    /// other nodes are deleted too. The answer is the number of markers on the node.
+    /// Removes the key names of `runs` from each ledger and from its marker on the server. Call this after the keys of
+    /// the runs are removed. On a cluster node, this order also deletes markers that have moved to this node from other
+    /// nodes. The answer is the number of markers on the node.
     pub fn forget_key_names(&self, runs: Vec<Ledger>) -> Answer<u64> {
         let act = async move |means: OrderContext| match means.wire {
             CommandSender::Redis(wire) => registry::remove_key_names(&wire, &runs).await,
@@ -245,7 +246,7 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Requests the slots of a cluster node; empty without a cluster.
+    /// Requests the slots of a cluster node. The answer is empty without a cluster.
     pub fn slots(&self) -> Answer<Slots> {
         let act = async |means: OrderContext| {
             let slots = Slots::of(&means.redis(CLUSTERS)?).await?;
@@ -254,8 +255,8 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Counts how many keys of `span` exist. If `span` has more than 100 000 keys, only an evenly distributed sample is
-    /// checked.
+    /// Counts how many keys of `span` exist. If `span` has more than 100 000 keys, checks only an evenly distributed
+    /// sample.
     pub fn count(&self, span: KeySpan, names: KeyNames) -> Answer<CountResult> {
         let act = async move |means: OrderContext| {
             let missing = || ServerError::Missing(means.target.dialect.words().server, KEYS);
@@ -275,8 +276,8 @@ impl Control {
         KeyExamination { shared, answer: self.order(act, identity) }
     }
 
-    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). Before the change, the present value is recorded in
-    /// `ledger` and its marker, so that redyno can restore the value. Polls then check the marker as after
+    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). Before the change, the present value is recorded in `ledger`
+    /// and in its marker. redyno can therefore restore the value. Polls then check the marker as after
     /// [`mark`](Self::mark).
     pub fn set_config(
         &self,
@@ -300,10 +301,10 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Runs the commands of a setup in order. Before a command runs, the object that it will make is recorded
-    /// in `ledger` and in the marker. Polls then check the marker as after [`mark`](Self::mark). If
-    /// `in_cluster` is true, the other primaries of the cluster run the commands as well. If a primary
-    /// refuses a command because its key is on another node, the refusal is ignored.
+    /// Runs the commands of a setup in order. Before a command runs, the object that it will make is recorded in
+    /// `ledger` and in the marker. Polls then check the marker as after [`mark`](Self::mark). If `in_cluster` is true,
+    /// the other primaries of the cluster run the commands as well. A refusal is then ignored if the key of the command
+    /// is on another node.
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger, in_cluster: bool) -> Answer<SetUp> {
         let noted = ledger.clone();
         let act = async move |means: OrderContext| {
@@ -324,7 +325,7 @@ impl Control {
     }
 }
 
-/// Returns how many keys of `span` exist; `None` for a server without keys.
+/// Returns how many keys of `span` exist. Returns `None` for a server without keys.
 async fn count_keys(
     wire: &CommandSender,
     span: &KeySpan,

@@ -1,5 +1,5 @@
-//! A connection of the control plane to a server. An asynchronous task sends requests and waits for replies.
-//! The registration of the socket is the only unsafe code of the control plane.
+//! A connection of the control plane to a server. An asynchronous task sends requests and waits for replies. The
+//! registration of the socket is the only unsafe code of the control plane.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! Finds in the polls of a server when evictions and similar activities begin and end, and reports one event
-//! for each. This module does no I/O.
+//! Finds the beginning and the end of evictions and similar activities in the polls of a server. Each beginning and
+//! each end is reported as an event. This module does no I/O.
 
 use crate::{
     clock::{SECOND_NS, seconds},
@@ -9,7 +9,7 @@ use crate::{
 /// A burst is over after this time without a further occurrence, in nanoseconds.
 const QUIET_NS: u64 = 3 * SECOND_NS;
 
-/// The present burst, if there is one.
+/// Finds the beginning and the end of bursts, and has the present burst, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct BurstTracker {
     /// The time of the previous count, in nanoseconds.
@@ -30,8 +30,8 @@ struct Burst {
 pub(super) enum Border {
     /// A burst begins with this number of occurrences.
     Begins(u64),
-    /// A burst is over. The fields are the total number of occurrences, the largest number in one poll, and
-    /// the length of the burst since the last poll before it.
+    /// A burst is over. The fields are the total number of occurrences, the largest number in one poll, and the length
+    /// in seconds. The length starts at the last poll before the burst.
     Ends { sum: u64, most: u64, length_s: f64 },
 }
 
@@ -99,8 +99,8 @@ fn rejection(border: Border) -> EventKind {
     }
 }
 
-/// The smallest number of expired keys per second during a burst. A server needs less than a millisecond to remove
-/// fewer keys than this.
+/// The smallest number of expired keys per second during a burst. Removing fewer keys takes the server less than a
+/// millisecond.
 const LEAST_EXPIRED: f64 = 1_000.0;
 /// The smallest ratio of the expired keys in a burst to the usual number.
 const TIMES_USUAL: f64 = 5.0;
@@ -108,8 +108,8 @@ const TIMES_USUAL: f64 = 5.0;
 /// change within half a minute.
 const USUAL_WEIGHT: f64 = 1.0 / 30.0;
 
-/// Bursts of expired keys: far more expired keys per second than usual, or so many that the server reaches its time
-/// limit for expiry.
+/// Bursts of expired keys. In a burst, far more keys than usual expire per second, or the server reaches its time limit
+/// for expiry.
 #[derive(Debug, Default)]
 pub(super) struct Expiry {
     /// The previous counts: their time, the number of expired keys, and how often the time limit was reached.
@@ -120,8 +120,8 @@ pub(super) struct Expiry {
 }
 
 impl Expiry {
-    /// Returns the event that follows from the new values of both counters, if there is one. After a restart of the
-    /// server, or if a counter has decreased, there is no event.
+    /// Returns the event for the new values of both counters, if there is one. After a restart of the server, or if a
+    /// counter has decreased, there is no event.
     pub(super) fn take(&mut self, at_ns: u64, counted: [Option<u64>; 2], is_same: bool) -> Option<EventKind> {
         let (keys, capped) = (counted[0]?, counted[1].unwrap_or(0));
         let before = self.counted.replace((at_ns, keys, capped)).filter(|_| is_same);

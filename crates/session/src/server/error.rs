@@ -55,8 +55,8 @@ pub enum ServerError {
         /// The description of that session.
         by: String,
     },
-    /// The parameter was not set, because redyno could not restore it after a kill: `the allowed values are 1 to 500,
-    /// not 1000`.
+    /// The parameter was not set, because redyno could not restore it after being killed: `the allowed values are 1 to
+    /// 500, not 1000`.
     #[error("{name}: {why}")]
     Irreversible {
         /// The name of the parameter.
@@ -73,7 +73,7 @@ pub enum ServerError {
         /// The object, such as `the function library mylib`.
         what: String,
     },
-    /// A setup's command makes an object without a usable name, so redyno could not delete the object later.
+    /// A command of a setup makes an object without a usable name. redyno could not delete this object later.
     #[error("{command} makes an object without a usable name, so redyno could not delete it at the end")]
     Nameless {
         /// The command.
@@ -91,7 +91,7 @@ pub enum ServerError {
     /// The kind of server does not have this feature. The fields are the name of the kind, and the feature.
     #[error("{0} has no {1}")]
     Missing(&'static str, &'static str),
-    /// The key of a marker or of the list of runs has an unexpected type. So it belongs to another client.
+    /// The key of a marker or of the list of runs has an unexpected type. The key therefore belongs to another client.
     #[error(
         "the key {key} on this server has another type than redyno's key of this name, so another client made it; \
          redyno did not change this key, and cannot note this run on the server"
@@ -122,7 +122,8 @@ impl ServerError {
         !self.is_answer()
     }
 
-    /// Returns the reply; `None` if the server refused the command. An error that ends the connection stays an error.
+    /// Returns the reply. Returns `None` if the server refused the command. An error that ends the connection stays an
+    /// error.
     pub(super) fn optional<T>(reply: Result<T, Self>) -> Result<Option<T>, Self> {
         match reply {
             Err(error) if error.ends_connection() => Err(error),
@@ -169,8 +170,8 @@ impl ServerError {
         }
     }
 
-    /// Returns the text of this error. If the server's user lacks a permission, advice about this permission follows:
-    /// `...; give this user the permission: ACL SETUSER NAME +info`.
+    /// Returns the text of this error. If the user of the server lacks a permission, the text ends with advice: `...;
+    /// give this user the permission: ACL SETUSER NAME +info`.
     pub fn with_permission(&self) -> String {
         let message = match self {
             Self::At { error, .. } => error.cause(),

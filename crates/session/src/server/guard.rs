@@ -1,13 +1,13 @@
-//! A proxy between the client library fred and a server. The guard passes only complete replies of limited depth and
-//! size to fred, and otherwise closes the connection.
+//! A proxy between the client library fred and a server. This proxy (the guard) passes only complete replies of limited
+//! depth and size to fred. It closes the connection if a reply is not acceptable.
 //!
 //! ```text
 //! fred ◄── a unix socket of this process ──► guard, a task ◄── Dialogue: TCP, TLS or unix socket ──► server
 //! ```
-//! Fred decodes nested replies recursively, and accepts replies of any size. Whenever more bytes of an
-//! incomplete reply arrive, fred decodes it again from the start. Fred closes a connection without passing on the
-//! replies if one of them is the error CLUSTERDOWN, and drops replies that look like messages of a channel.
-//! Fred also needs an address and cannot use an open connection. So fred connects to the guard, and the guard sends fred's
+//! Fred decodes nested replies recursively, and accepts replies of any size. Whenever more bytes of an incomplete reply
+//! arrive, fred decodes the whole reply again. If one of several replies is the error CLUSTERDOWN, fred closes the
+//! connection without passing on the replies. Fred drops replies that look like messages of a channel. Fred also needs
+//! an address, and cannot use an open connection. Fred therefore connects to the guard, and the guard sends fred's
 //! requests over the connection to the server.
 
 use std::{
@@ -51,8 +51,9 @@ pub(super) const CLUSTER_DOWN: &str = "CLUSTERDOWN";
 /// The word that the guard puts before [`CLUSTER_DOWN`], so that fred passes on the error.
 const AHEAD: &str = "ERR ";
 
-/// The ends of first words with which fred takes a reply of three or four parts for a message of a channel, and drops it.
-/// For example, the reply to `LATENCY HISTOGRAM subscribe get` has four parts.
+/// The ends of words that fred misunderstands. If the first word of a reply of three or four parts has such an end,
+/// fred takes the reply for a message of a channel and drops it. For example, the reply to `LATENCY HISTOGRAM subscribe
+/// get` has four parts.
 const MESSAGES: [&[u8]; 2] = [b"subscribe", b"message"];
 
 /// The part that the guard adds to such replies until they have five parts.
@@ -68,8 +69,8 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Creates a socket with a random name. On Linux the socket has no file, so it also works with a full or read-only
-    /// disk, and a killed process leaves no file behind.
+    /// Creates a socket with a random name. On Linux the socket has no file. It therefore works with a full or
+    /// read-only disk, and a killed process leaves no file behind.
     pub(super) fn new() -> io::Result<Self> {
         let name = format!("redyno-{}-{:016x}", std::process::id(), rand::random::<u64>());
         let path = if cfg!(target_os = "linux") {
@@ -85,8 +86,8 @@ impl Door {
         &self.path
     }
 
-    /// Waits for fred. Connections from other processes are closed, because they could send commands with this
-    /// session's permissions.
+    /// Waits for fred. Connections from other processes are closed. They could send commands with this session's
+    /// permissions.
     async fn accept(&self) -> io::Result<UnixStream> {
         loop {
             let (stream, _) = self.listener.accept().await?;
@@ -106,7 +107,7 @@ impl Drop for Door {
 }
 
 /// Waits until fred connects to the `door`, then starts a task that passes fred's requests to `talk`. If the connection
-/// breaks, `breach` receives the reason. Dropping the result ends the task.
+/// breaks, the task puts the reason into `breach`. Dropping the result ends the task.
 pub(super) async fn start_guard(
     door: Door,
     talk: Talk,
@@ -201,8 +202,8 @@ pub(super) fn as_sent(error: &str) -> &str {
     error.strip_prefix(AHEAD).filter(|rest| rest.starts_with(CLUSTER_DOWN)).unwrap_or(error)
 }
 
-/// Returns the description of an unexpected reply. An error without a request says why the server closes the
-/// connection.
+/// Returns the description of an unexpected reply. If the server sends an error without a request, the error says why
+/// the server closes the connection.
 fn unasked(bytes: &[u8], reply: Reply) -> String {
     if let Reply::Error(line) = reply {
         return GreetingError::from_unrequested(Dialect::Resp2, line).to_string();
@@ -212,7 +213,7 @@ fn unasked(bytes: &[u8], reply: Reply) -> String {
     format!("{UNREQUESTED_REPLY}: '{beginning}'")
 }
 
-/// Returns the reason for a missing reply. `last` is the previous reply if it was an error.
+/// Returns the reason for a missing reply. `last` is the previous reply if this reply was an error.
 fn cause(error: ReachError, last: Option<&str>) -> String {
     let after = last.map(|last| format!(" after '{last}'")).unwrap_or_default();
     match error {

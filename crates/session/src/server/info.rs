@@ -9,7 +9,7 @@ use crate::{
     gauge::{GAUGES, Gauge, GaugeKind, GaugeSource, Gauges},
 };
 
-/// The fields of one reply to INFO. A name occurs in only one section of INFO, so the sections are merged.
+/// The fields of one reply to INFO. Each name occurs in only one section of INFO, so the sections are merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Info<'a> {
     fields: BTreeMap<&'a str, &'a str>,
@@ -49,12 +49,12 @@ impl<'a> Info<'a> {
         self.number::<u8>(name).map(|flag| flag != 0)
     }
 
-    /// Returns the fields whose names begin with `beginning`. The returned names lack this beginning.
+    /// Returns the fields whose names begin with `beginning`. This beginning is removed from the returned names.
     pub(super) fn beginning_with(&self, beginning: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.fields.iter().filter_map(move |(name, value)| Some((name.strip_prefix(beginning)?, *value)))
     }
 
-    /// Returns the number of keys by database, from `db0:keys=3,expires=0,…`; databases without keys are absent.
+    /// Returns the number of keys by database, from `db0:keys=3,expires=0,…`. Databases without keys are absent.
     pub fn keys_by_db(&self) -> BTreeMap<u32, u64> {
         let db = |(name, value): (&&str, &&str)| {
             let number = name.strip_prefix("db")?.parse().ok()?;
@@ -64,7 +64,7 @@ impl<'a> Info<'a> {
         self.fields.iter().filter_map(db).collect()
     }
 
-    /// Returns the replicas that are online. A replica that is still copying the data reports the offset 0, and is left
+    /// Returns the replicas that are online. Replicas that are still copying the data report the offset 0, and are left
     /// out.
     fn replicas(&self) -> impl Iterator<Item = ReplicaProgress> {
         let own: Option<u64> = self.number("master_repl_offset");
@@ -182,7 +182,7 @@ impl GaugeCounters {
         Self { at_ns, run_id, sources }
     }
 
-    /// Returns the gauges, and the seconds since `previous` if both replies are from the same server process.
+    /// Returns the gauges. Also returns the seconds since `previous`, if both replies are from the same server process.
     pub(super) fn since(&self, previous: Option<&Self>) -> (Gauges, Option<f64>) {
         let before = previous.filter(|before| before.run_id == self.run_id);
         let mut gauges = Gauges::default();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{LatencyEvent, link::Datum};
 use crate::events::EventKind;
 
-/// The largest accepted number of event kinds; servers have about 20.
+/// The largest accepted number of event kinds. Servers have about 20 kinds.
 const MOST_KINDS: usize = 256;
 
 /// The reported values of an event kind: the time and the duration of the last event, and the longest duration.

@@ -1,9 +1,9 @@
 //! The changes that a session has to undo: the keys of its run, the parameters that it set, and the objects that its
 //! setups made.
 //!
-//! The session and the control thread share the ledger. redyno first adds each change to the ledger, then
-//! writes it to the run's [`Marker`] on the server, and only then makes the change. So the ledger lists every
-//! possible change, even if the server's reply is lost. The session can undo all of them.
+//! The session and the control thread share the ledger. redyno first adds each change to the ledger, then writes the
+//! change to the run's [`Marker`] on the server, and only then makes the change. The ledger therefore lists every
+//! possible change, even if the server's reply is lost. The session can undo all these changes.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ pub struct Ledger {
 #[derive(Debug)]
 struct LedgerState {
     marker: Marker,
-    /// Whether changes are also written to a marker on the server; `false` for redyno's built-in server, which ends
-    /// with this process.
+    /// Whether changes are also written to a marker on the server. `false` for redyno's built-in server, because this
+    /// server ends with the process.
     is_marked: bool,
     /// The place of the marker on the server; `None` until the place is known.
     place: Option<MarkerPlace>,
@@ -30,7 +30,7 @@ struct LedgerState {
     is_behind: bool,
     /// Whether this session has written the marker and has not deleted it since.
     has_stood: bool,
-    /// Whether new changes are refused, because the session is undoing its changes.
+    /// Whether new changes are refused, because the session is undoing its earlier changes.
     is_closed: bool,
 }
 
@@ -82,7 +82,7 @@ impl Ledger {
         self.sheet.lock().marker.span.as_ref().is_none_or(|known| known.covers(span))
     }
 
-    /// Adds the key names of `span`, because keys with these names may be written from now on. If `kept` is
+    /// Adds the key names of `span`, because the session may write keys with these names from now on. If `kept` is
     /// true, the keys remain after the session.
     pub fn add_keys(&self, span: KeySpan, kept: bool) {
         let mut sheet = self.sheet.lock();
@@ -137,8 +137,8 @@ impl Ledger {
         sheet.is_behind = true;
     }
 
-    /// Records an object before a setup (commands that run before the load) makes it. Returns `false` if new
-    /// changes are refused.
+    /// Records an object before a setup makes the object. A setup consists of commands that run before the load.
+    /// Returns `false` if new changes are refused.
     pub(super) fn begin_making(&self, made: &SetupObject) -> bool {
         let mut sheet = self.sheet.lock();
         let may_begin = !sheet.is_closed;
@@ -149,8 +149,8 @@ impl Ledger {
         may_begin
     }
 
-    /// Adds objects that setups have made at another server. This server was a replica of the other server,
-    /// so the objects exist on both.
+    /// Adds objects that setups have made at another server. This server was a replica of the other server, so the
+    /// objects exist on both servers.
     pub fn add_made(&self, made: &[SetupObject]) {
         let mut sheet = self.sheet.lock();
         for object in made {
@@ -213,7 +213,7 @@ impl LedgerState {
         self.marker.tuned.iter().find(|tuned| tuned.name == name)
     }
 
-    /// Adds or replaces a parameter. Each parameter has one entry; the entries are in the order of their first changes.
+    /// Adds or replaces a parameter. Each parameter has one entry. The entries are in the order of their first changes.
     fn put(&mut self, tuned: TunedParameter) {
         self.is_behind = true;
         match self.marker.tuned.iter_mut().find(|known| known.name == tuned.name) {

@@ -1,7 +1,7 @@
 //! One connection to the server with the client library fred, through a [guard]. No other module uses fred.
 //!
 //! Fred's automatic reconnects are off. When the connection of a [`RedisLink`] is lost, the owner of the link opens a
-//! new link. So every lost connection is noticed, and no command is sent twice.
+//! new link. Every lost connection is therefore noticed, and no command is sent twice.
 
 use std::{
     io,
@@ -58,11 +58,11 @@ impl Datum {
 /// The name of the control connection (CLIENT SETNAME).
 pub(crate) const CLIENT_NAME: &str = "redyno-control";
 
-/// The longest accepted field of a marker, in characters: enough for the key names of several workloads with the
-/// largest number of key sets.
+/// The longest accepted field of a marker, in characters. The field has room for the key names of several workloads
+/// with the largest number of key sets.
 pub(super) const LONGEST_NOTE: usize = 64 * 1024;
 
-/// The time limit for connecting and for some commands that follow, one after the other.
+/// The time limit for connecting and for some commands that follow one after the other.
 const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 
 /// A connection to Redis. Dropping the link closes the socket.
@@ -153,9 +153,8 @@ enum CommandFrame {
 }
 
 impl RedisSender {
-    /// Returns a sender of commands to the database `db`. `own` is the database of the connection. Use this
-    /// sender for reads only: if the server refuses SELECT, the command runs in the database `own`, and its
-    /// reply is ignored.
+    /// Returns a sender of commands to the database `db`. `own` is the database of the connection. Use this sender for
+    /// reads only. If the server refuses SELECT, the command runs in the database `own`, and its reply is ignored.
     pub(super) fn in_db(&self, db: u32, own: u32) -> Self {
         Self { around: CommandFrame::Databases([db, own]), ..self.clone() }
     }
@@ -247,13 +246,13 @@ impl RedisSender {
         understood().ok_or_else(|| unexpected("SCAN"))
     }
 
-    /// Sends `command` (EXISTS, UNLINK or DEL) with keys. Returns how many keys existed.
+    /// Sends `command` (EXISTS, UNLINK or DEL) with keys. Returns the number of keys that existed.
     pub(super) async fn of_keys(&self, command: &str, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
         let keys = keys.iter().map(|key| Value::Bytes(key.clone().into())).collect();
         self.send(command, keys).await?.as_u64().ok_or_else(|| unexpected(command))
     }
 
-    /// Sends a command whose words may contain any bytes; ignores the reply unless it is an error.
+    /// Sends a command that may contain any bytes. Ignores the reply unless it is an error.
     pub(super) async fn run(&self, words: &[Vec<u8>]) -> Result<(), ServerError> {
         let Some((command, arguments)) = words.split_first() else { return Ok(()) };
         let arguments = arguments.iter().map(|word| Value::Bytes(word.clone().into())).collect();
@@ -279,7 +278,8 @@ impl RedisSender {
         reply.map(guard::without_fillers)
     }
 
-    /// Waits for fred's result of `command` for at most [`REPLY_LIMIT`]. Fred's futures are large, so they are boxed.
+    /// Waits for fred's result of `command` for at most [`REPLY_LIMIT`]. Fred's futures are boxed because they are
+    /// large.
     fn within<T>(
         &self,
         command: &str,

@@ -23,7 +23,7 @@ const HTTP_LIMIT: Duration = Duration::from_secs(30);
 /// The largest accepted HTTP reply, in bytes.
 const LONGEST_REPLY: usize = 1 << 20;
 const LONGEST_SHOWN: usize = 200;
-/// What is shown if OpenSearch does not know the settings of vector searches.
+/// The error text if OpenSearch does not know the settings of vector searches.
 const NO_KNN: &[u8] = b"it lacks the k-NN plugin (opensearch-knn); name a server that has this plugin";
 
 /// The sender of a setup's commands.

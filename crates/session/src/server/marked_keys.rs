@@ -41,8 +41,8 @@ impl MarkedKeySet {
         Self { prefix, first, count, digits, naming, open: is_open }
     }
 
-    /// Returns the key names; `None` if no session writes such a set, for example because its numbers have too many
-    /// digits.
+    /// Returns the key names. Returns `None` if no session writes such a set, for example because its numbers have too
+    /// many digits.
     fn names(self) -> Option<NameSet> {
         let form = KeyForm { digits: self.digits, naming: self.naming };
         let is_valid = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
@@ -63,7 +63,7 @@ pub(super) fn write_keys(span: Option<&KeySpan>) -> String {
     serde_json::to_string(&sets).expect("texts and numbers can be written as JSON")
 }
 
-/// Parses the text of the field `keys`; `None` for a text that no session writes.
+/// Parses the text of the field `keys`. Returns `None` for a text that no session writes.
 pub(super) fn read_keys(text: &str) -> Option<KeySpan> {
     let sets: Vec<MarkedKeySet> = serde_json::from_str(text).ok()?;
     sets.into_iter().map(MarkedKeySet::names).collect()

@@ -1,5 +1,5 @@
-//! The marker of a run: a hash on the server with the changes that its session must undo. If a session is
-//! killed, its marker stays on the server.
+//! The marker of a run is a hash on the server with the changes that its session must undo. If a session is killed, its
+//! marker stays on the server.
 //!
 //! ```text
 //! redyno:runs        a set of the runs that have something to undo: 4g7k2m9q …
@@ -67,7 +67,7 @@ pub struct Marker {
     pub db: u32,
     /// The owner of the marker.
     pub owner: Owner,
-    /// The key names that the run may write. If unknown (`None`), any name of the run is possible.
+    /// The key names that the run may write. If the names are unknown (`None`), any name of the run is possible.
     pub span: Option<KeySpan>,
     /// Whether the keys were left on purpose (`--keep`). Since then, other clients may have written more keys
     /// with names of the run.
@@ -122,9 +122,9 @@ impl Marker {
         self.span.as_ref().is_none_or(|span| !span.is_empty())
     }
 
-    /// Returns whether the run may have written `key`. If the marker lists the names and the keys were not
-    /// kept, only these names count. Otherwise, all keys of the run with twelve digits count, and all keys in
-    /// a form that the marker lists.
+    /// Returns whether the run may have written `key`. If the marker lists the names and the keys were not kept, only
+    /// the listed names count. Otherwise, all keys of the run with twelve digits count, and also all keys in a form
+    /// that the marker lists.
     pub(super) fn owns(&self, key: &OwnKey) -> bool {
         let is_of_form = || key.is_usual() || self.span.as_ref().is_some_and(|span| span.has_form(key.name));
         let is_own = match &self.span {
@@ -205,8 +205,8 @@ impl Marker {
         fixed.chain(made).chain(tuned).flat_map(|(name, value)| [name, value]).collect()
     }
 
-    /// Returns the text about the changes that a session left on `target`, and the command that undoes them: `left its
-    /// keys here; \`redyno clean -h 127.0.0.1 -p 6379\` removes them`.
+    /// Returns a text about the changes that a session left on `target`, with the command that undoes the changes:
+    /// `left its keys here; \`redyno clean -h 127.0.0.1 -p 6379\` removes them`.
     pub fn left(&self, target: &Target) -> String {
         let value = |value: &str| if value.is_empty() { "\"\"".to_owned() } else { value.to_owned() };
         let set = |tuned: &TunedParameter| {

@@ -10,7 +10,7 @@ use crate::{clock::seconds, events::EventKind};
 const SAVE_OUTCOME: &str = "rdb_last_bgsave_status";
 const REWRITE_OUTCOME: &str = "aof_last_bgrewrite_status";
 
-/// The state of the server in the previous INFO, and the present bursts.
+/// The server's state in the previous INFO, and the present bursts.
 #[derive(Debug, Default)]
 pub(super) struct InfoChanges {
     seen: Option<Identity>,
@@ -38,7 +38,7 @@ struct Identity {
     loading_ns: Option<u64>,
 }
 
-/// A child process with which the server writes a file.
+/// A child process of the server that writes a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Child {
     since_ns: Option<u64>,
@@ -51,7 +51,8 @@ struct Child {
     outcome: Option<String>,
 }
 
-/// A child process has begun, or has ended. If the process began and ended between two polls, its duration is unknown.
+/// A change of a child process: it has begun or has ended. If the process began and ended between two polls, its
+/// duration is unknown.
 enum FileStep {
     Began,
     Ended { length_s: Option<f64>, outcome: String },
@@ -195,8 +196,8 @@ impl Child {
         }
     }
 
-    /// Returns the end of this process, and the beginning of the process `now` of a new server. `why` is the reason
-    /// why this process is not seen any more.
+    /// Returns the end of this process, and the beginning of the process `now` of a new server. `why` is the reason why
+    /// this process is no longer visible.
     fn replaced(&self, now: &Self, at_ns: u64, why: &str) -> [Option<FileStep>; 2] {
         let ended = self.since_ns.map(|since_ns| FileStep::Ended {
             length_s: Some(seconds(at_ns - since_ns)),

@@ -1,5 +1,5 @@
-//! Switches a server's keyspace notifications on: a setup adds letters to `notify-keyspace-events`. At the
-//! end, the session restores this parameter like every parameter that it set.
+//! Switches a server's keyspace notifications on. A setup adds letters to `notify-keyspace-events`. At the end, the
+//! session restores this parameter like every other parameter that the session set.
 
 use super::{
     Ledger, ServerError, config,
@@ -12,7 +12,8 @@ use crate::endpoint::Target;
 /// The letters that the letter A includes.
 const ALL: &str = "g$lshzxetd";
 
-/// Returns the value `now` with the letters of `more` added; `None` if `now` already includes all these letters.
+/// Returns the value `now` with the letters of `more` added. Returns `None` if `now` already includes all these
+/// letters.
 pub fn with_letters(now: &str, more: &str) -> Option<String> {
     let is_there = |letter: char| now.contains(letter) || now.contains('A') && ALL.contains(letter);
     let missing: String = more.chars().filter(|letter| !is_there(*letter)).collect();

@@ -9,7 +9,7 @@ use crate::endpoint::Target;
 pub(super) struct OrderContext {
     pub(super) wire: CommandSender,
     pub(super) target: Target,
-    /// Receives the commands that a setup sent to the server, with their counts.
+    /// Receives the commands that a setup sent to the server, with the number of each command.
     pub(super) asked: Box<dyn FnOnce(BTreeMap<String, u64>) + Send>,
 }
 
@@ -44,7 +44,7 @@ type OrderFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// The step that precedes an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OrderStep {
-    /// The order is carried out at once, beside other orders and polls.
+    /// No step: the order is carried out at once, together with other orders and polls.
     AtOnce,
     /// A poll precedes the order.
     AfterPoll,

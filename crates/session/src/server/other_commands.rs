@@ -20,7 +20,7 @@ pub fn foreign_keys_line<'a>(commands: impl Iterator<Item = &'a String>) -> Opti
     (!commands.is_empty()).then(|| line(commands))
 }
 
-/// Joins the first words, and appends the number of the other words: `A and B and C and 1 other`.
+/// Joins the first words, and appends the number of further words: `A and B and C and 1 other`.
 pub(super) fn some_of(mut words: Vec<String>) -> String {
     let others = words.split_off(words.len().min(NAMED)).len() as u64;
     words.extend((others > 0).then(|| count_with_noun(others, "other")));

@@ -1,5 +1,5 @@
-//! Measures how much of the server's time the control plane's requests take, and sends expensive requests less often.
-//! This module does no I/O.
+//! Measures how much of the server's time the requests of the control plane take. Expensive requests are then sent less
+//! often. This module does no I/O.
 //!
 //! ```text
 //! commands sent ─► own calls ─┐
@@ -21,8 +21,8 @@ use crate::{
     workload::command_traits,
 };
 
-/// The median of this many latest costs decides how often a request is sent. A single high cost usually means
-/// that the main thread was stopped, and redyno should still poll as often as before.
+/// The number of latest costs of a request. Their median decides how often redyno sends the request. A single high cost
+/// usually means that the main thread was stopped. redyno should then still poll as often as before.
 const REMEMBERED: usize = 5;
 /// The time of the main thread that a poll may use for CLIENT LIST, in microseconds: 0.2 % of the second between two
 /// polls.
@@ -35,17 +35,17 @@ const OTHERS_US: f64 = 2_000.0;
 const CLIENTS_EVERY: u32 = 5;
 /// The longest pause between two polls, as a multiple of the usual pause.
 const MOST_POLLS: u32 = 10;
-/// The main thread needs this time to write a byte of a reply, in microseconds: 1 GB takes a second.
+/// The time of the main thread to write a byte of a reply, in microseconds. Writing 1 GB takes a second.
 const WRITING_US: f64 = 1e-3;
 
-/// The assumed time of CLIENT LIST for each byte of its reply, in microseconds, if the server does not report the times
-/// of commands. A reply of 1.75 MB about 5000 clients took 5 to 38 ms.
+/// The assumed time of CLIENT LIST for each byte of its reply, in microseconds. redyno uses this time if the server
+/// does not report the times of commands. A reply of 1.75 MB about 5000 clients took 5 to 38 ms.
 const LISTING_US: f64 = 1e-2;
 
 /// The commands of a key scan that the server counts as hits.
 const LOOKUPS: [&str; 3] = ["object|freq", "pttl", "type"];
 
-/// Newer commands with subcommands, which the table of commands does not divide.
+/// Newer commands with subcommands. The table of commands does not list their subcommands.
 const NEWER_GROUPS: [&str; 2] = ["commandlog", "hotkeys"];
 
 /// The commands that a connection has sent, and the parameters that it has set. Clones share the same state.
@@ -63,8 +63,8 @@ struct SentSoFar {
 }
 
 impl SentCommands {
-    /// Creates the record of the commands that a new connection to `target` sends. It also counts the
-    /// commands that redyno's side connections send to `target` from now on.
+    /// Creates the record of the commands that a new connection to `target` sends. The record also counts the commands
+    /// that redyno's side connections send to `target` from now on.
     pub(super) fn to(target: &Target) -> Self {
         Self { side: (target.side_calls.clone(), target.address.clone()), ..Self::default() }
     }
@@ -80,13 +80,13 @@ impl SentCommands {
         *self.so_far.lock().calls.entry(name).or_default() += 1;
     }
 
-    /// Returns the calls since the previous call of this function, by their names in Redis 7, without the
-    /// calls of side connections.
+    /// Returns the calls since the previous call of this function, by their names in Redis 7. Calls of side connections
+    /// are not included.
     pub(super) fn take(&self) -> BTreeMap<String, u64> {
         std::mem::take(&mut self.so_far.lock().calls)
     }
 
-    /// Returns the calls on side connections since the previous call of this function, in the same way.
+    /// Returns the calls on side connections since the previous call of this function, by their names in Redis 7.
     pub(super) fn take_side(&self) -> BTreeMap<String, u64> {
         let (side, address) = &self.side;
         side.take(address)
@@ -97,8 +97,8 @@ impl SentCommands {
         self.so_far.lock().parameters.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Forgets that this connection set a parameter, if the server has refused the new value. A later change
-    /// of this parameter is then not redyno's.
+    /// Forgets that this connection set a parameter, if the server has refused the new value. A later change of this
+    /// parameter then counts as a change by another client.
     pub(super) fn note_failed_set(&self, name: &str, error: &ServerError) {
         if !error.ends_connection() {
             self.so_far.lock().parameters.remove(name);
@@ -123,8 +123,8 @@ impl SentCommands {
 pub(super) struct OwnCalls {
     /// The calls that no poll has found yet.
     unseen: BTreeMap<String, u64>,
-    /// The calls that were sent before each of the last [`REMEMBERED`] polls. No earlier call is still expected: the
-    /// server may have had no room for its connection.
+    /// The calls that were sent before each of the last [`REMEMBERED`] polls. Older calls are no longer expected,
+    /// because the server may have refused their connection.
     recent: VecDeque<BTreeMap<String, u64>>,
 }
 
@@ -157,8 +157,8 @@ impl OwnCalls {
     }
 }
 
-/// Subtracts the commands of redyno's key scans from the server's commands per second and from its keyspace
-/// hits. So a scan does not change these figures.
+/// Subtracts the commands of redyno's key scans from the server's commands per second and from its keyspace hits. A
+/// scan therefore does not change these figures.
 pub(super) fn subtract_key_scans(own: &BTreeMap<String, u64>, status: &mut Status) {
     let calls = |name: &str| own.get(name).copied().unwrap_or(0) as f64;
     let scanned: f64 = LOOKUPS.into_iter().map(calls).sum();
@@ -289,7 +289,7 @@ mod tests {
         Status { poll_s: Some(1.0), command_stats, own, ..Status::default() }
     }
 
-    /// Replies of Redis 7.0 with 5000 clients. CLIENT LIST was sent once by redyno and once by another client.
+    /// Replies of Redis 7.0 with 5000 clients. redyno and another client each sent CLIENT LIST once.
     const BEFORE: &str = "cmdstat_info:calls=10,usec=1500\r\ncmdstat_client|list:calls=2,usec=50000\r\n\
                           cmdstat_latency|histogram:calls=9,usec=900\r\n";
     const NOW: &str = "cmdstat_info:calls=12,usec=1800\r\ncmdstat_client|list:calls=4,usec=100000\r\n\

@@ -17,18 +17,18 @@ pub struct Parameter {
     pub usual: &'static str,
 }
 
-/// The values that a key press steps through, and the other plausible values. Users can type any value. The
-/// server accepts or refuses it.
+/// The values that a key press steps through, and the other plausible values. Users can type any value, and the server
+/// accepts or refuses this value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParameterValues {
-    /// A list of words; only these words are valid.
+    /// A list of words. Only these words are valid.
     Words(&'static [&'static str]),
     /// A list of values with save points. Other plausible values are pairs of seconds and changes.
     SavePoints(&'static [&'static str]),
-    /// A list of numbers, and the range of plausible values. From a value between two of the numbers, a step goes to
+    /// A list of numbers, and the range of plausible values. From a value between two of these numbers, a step goes to
     /// the next number.
     Numbers(&'static [u64], RangeInclusive<i64>),
-    /// A list of memory limits in bytes. 0 means no limit; other plausible values are at least 1 MiB.
+    /// A list of memory limits in bytes. 0 means no limit. Other plausible values are at least 1 MiB.
     Bytes(&'static [u64]),
 }
 
@@ -139,9 +139,9 @@ impl Parameter {
         PARAMETERS.iter().chain([&NOTIFICATIONS])
     }
 
-    /// Returns the next higher step from the value `now` if `up` is true, otherwise the next lower step; `None` if
-    /// there is no further step. Memory limits below the `used` bytes are left out. If `used` is unknown, all memory
-    /// limits except 0 (no limit) are left out.
+    /// Returns the next higher step from the value `now` if `up` is true, otherwise the next lower step; `None` means
+    /// that there is no further step. Memory limits below the `used` bytes are left out. If `used` is unknown, all
+    /// memory limits except 0 (no limit) are left out.
     pub fn step_from(&self, now: &str, up: bool, used: Option<u64>) -> Option<String> {
         match &self.values {
             ParameterValues::Words(words) | ParameterValues::SavePoints(words) => {
@@ -164,9 +164,9 @@ impl Parameter {
         }
     }
 
-    /// Converts a typed text to the form for CONFIG SET. A size may have a unit as in Redis (1 kb is 1024
-    /// bytes, 1 k is 1000 bytes) or as in `1.5 GiB`. A time may have a unit, too. Other texts are not
-    /// changed. The server accepts or refuses them.
+    /// Converts a typed text to the form for CONFIG SET. A size may have a unit as in Redis (1 kb is 1024 bytes, 1 k is
+    /// 1000 bytes) or as in `1.5 GiB`. A time may have a unit, too. Other texts are not changed, and the server accepts
+    /// or refuses these texts.
     pub fn typed(&self, text: &str) -> String {
         let text = text.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -184,8 +184,8 @@ impl Parameter {
         }
     }
 
-    /// Returns whether a user could have configured `value`. redyno restores only such values. Values in
-    /// markers are checked in this way, because other clients can write to markers.
+    /// Returns whether a user could have configured `value`. redyno restores only such values. redyno also checks the
+    /// values in markers with this function, because other clients can write to markers.
     pub fn is_plausible(&self, value: &str) -> bool {
         match &self.values {
             ParameterValues::Words(_) if *self == NOTIFICATIONS => {
@@ -205,9 +205,9 @@ impl Parameter {
         }
     }
 
-    /// Returns whether a session may set `value`, in the form of CONFIG GET. If the session is killed, a
-    /// later redyno must recognise that redyno set this value. A memory limit may be lower than the
-    /// [plausible](Self::is_plausible) limits, because redyno never restores a value that it set itself.
+    /// Returns whether a session may set `value`, in the form of CONFIG GET. If the session is killed, a later redyno
+    /// must recognise this value as set by redyno. A memory limit may be lower than the [plausible](Self::is_plausible)
+    /// limits, because redyno never restores a value that it set itself.
     pub fn takes(&self, value: &str) -> bool {
         self.is_plausible(value) || matches!(self.values, ParameterValues::Bytes(_)) && bytes(value).is_some()
     }
@@ -237,7 +237,7 @@ fn bytes(text: &str) -> Option<u64> {
     number(text).and_then(|n| u64::try_from(n).ok()).filter(|bytes| *bytes <= MOST_BYTES)
 }
 
-/// Returns how many bytes a unit has: 1024 for `kb`.
+/// Returns the number of bytes in a unit: 1024 for `kb`.
 fn power_of_bytes(unit: &str) -> Option<f64> {
     let (base, letter) = match unit {
         "b" => return Some(1.0),
@@ -248,7 +248,7 @@ fn power_of_bytes(unit: &str) -> Option<f64> {
     Some(base.powi(power as i32 + 1))
 }
 
-/// Returns how many seconds a unit has: 0.001 for `ms`.
+/// Returns the number of seconds in a unit: 0.001 for `ms`.
 fn seconds_of(unit: &str) -> Option<f64> {
     match unit {
         "us" | "µs" => Some(1e-6),

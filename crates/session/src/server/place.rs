@@ -1,11 +1,11 @@
-//! Chooses the names of redyno's list of runs and of its markers on a server. On a node of a cluster, they
-//! must be keys that this node can store.
+//! Chooses the names of redyno's list of runs and of its markers on a server. On a node of a cluster, this node must be
+//! able to store keys with these names.
 //!
-//! A node of a cluster has some of the 16 384 slots, and accepts only commands whose keys are in one of its
-//! slots. The names of the list of runs and of the markers end with a hash tag. redyno takes the first of the
-//! tags `{0}`, `{1}`, … whose slot is on the node. So another session on the same node finds the list and the
-//! markers without SCAN. If the slot moves to another node, the list and the markers move too. On the new
-//! node, the first tag may differ from the tag of the moved keys.
+//! A node of a cluster has some of the 16 384 slots, and accepts only commands whose keys are in one of its slots. The
+//! names of the list of runs and of the markers end with a hash tag. redyno takes the first of the tags `{0}`, `{1}`, …
+//! whose slot is on the node. Another session on the same node therefore finds the list and the markers without SCAN.
+//! If the slot moves to another node, the list and the markers move with the slot. On the new node, the first tag may
+//! differ from the tag of the moved keys.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -20,7 +20,8 @@ const TAGS: u32 = 1_000_000;
 /// Hash tags with a number below 1024 are called near. redyno checks all near tags of a node, to find lists
 /// of runs that have moved from other nodes. A node with 1 % of the slots almost certainly has a near tag.
 const NEAR: u32 = 1024;
-/// If a node has at most this number of slots or no near tag, redyno searches for lists at the first tag of each slot.
+/// The largest number of slots of a node at which redyno searches for lists at the first tag of each slot. redyno also
+/// searches in this way if the node has no near tag.
 const FEW_SLOTS: usize = 32;
 
 /// The place of a list of runs on a server.
@@ -28,7 +29,7 @@ const FEW_SLOTS: usize = 32;
 pub(super) struct MarkerPlace {
     /// The end of the names of the list and of the markers: empty, or a hash tag such as `{7}` on a node of a cluster.
     tag: String,
-    /// Whether the tag is not near, because the node had no near tag.
+    /// Whether the tag is not near. In this case, the node had no near tag.
     pub(super) is_far: bool,
     /// Whether the slot of the tag is being moved to this node at present.
     is_arriving: bool,
@@ -99,7 +100,7 @@ impl MarkerPlace {
         (0..TAGS).filter_map(|n| Self::at(n, slots)).find(|place| !place.is_arriving)
     }
 
-    /// Returns the place at hash tag number `n`, if the node has the slot of the tag.
+    /// Returns the place at hash tag number `n`. Returns `None` if the node does not have the slot of the tag.
     fn at(n: u32, slots: &Slots) -> Option<Self> {
         let tag = format!("{{{n}}}");
         let is_arriving = slots.is_arriving(tag.as_bytes());
@@ -142,9 +143,9 @@ impl Slots {
         Ok(Some(Arc::new(Self::of_myself(&wire.cluster_nodes().await?))))
     }
 
-    /// Parses CLUSTER NODES, mainly the line of the node that replied: `<id> <address> myself,master - 0 0 1
-    /// connected 0-5460 5462 [5463->-<id>] [7-<-<id>]`. The keys of a slot in brackets are moving away from
-    /// this node (`->-`) or to this node (`-<-`). A slot that is moving away is also listed without brackets.
+    /// Parses CLUSTER NODES, mainly the line of the node that replied: `<id> <address> myself,master - 0 0 1 connected
+    /// 0-5460 5462 [5463->-<id>] [7-<-<id>]`. In brackets are slots that are moving away from this node (`->-`) or to
+    /// this node (`-<-`). A slot that is moving away is also listed without brackets.
     pub(super) fn of_myself(nodes: &str) -> Self {
         let is_myself = |line: &&str| {
             let flags = line.split(' ').nth(2);

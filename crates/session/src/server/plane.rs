@@ -67,8 +67,8 @@ impl Poller {
         }
     }
 
-    /// Notes that the next poll asks a server at another address, whose values have nothing to do with those of earlier
-    /// polls.
+    /// Notes that the next poll goes to a server at another address. The values of earlier polls do not apply to this
+    /// server.
     pub(super) fn change_server(&mut self) {
         match self {
             Self::Redis(poller) => poller.change_server(),

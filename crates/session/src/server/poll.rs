@@ -41,8 +41,8 @@ use crate::events::EventKind;
 
 /// The number of polls after which a refused request is repeated.
 const ASK_AGAIN: u32 = 60;
-/// The number of polls between two requests for INFO latencystats. Its percentiles cover all calls since the
-/// server's start, so they change slowly, and the request costs the server time.
+/// The number of polls between two requests for INFO latencystats. Its percentiles change slowly, because they cover
+/// all calls since the server's start. The request costs the server time.
 const SELDOM: u32 = 10;
 
 /// A request other than INFO.
@@ -143,7 +143,7 @@ struct Others {
 }
 
 impl RedisPoller {
-    /// Begins anew, because the next poll asks a server at another address.
+    /// Discards earlier values, because the next poll goes to a server at another address.
     pub(super) fn change_server(&mut self) {
         let mut news = std::mem::take(&mut self.news);
         news.change_server();
@@ -243,9 +243,9 @@ impl RedisPoller {
         Ok(())
     }
 
-    /// Returns the histograms in the reply; `None` in polls without histograms. If a command has become one
-    /// of the busiest since the request, requests its histogram now, so that the times of its calls are known
-    /// too. In the first poll, the busiest commands are requested here.
+    /// Returns the histograms in the reply. Returns `None` in polls without histograms. If a command has become one of
+    /// the busiest since the request, its histogram is requested now, so that the times of its calls are known too. In
+    /// the first poll, this function requests the busiest commands.
     async fn histograms(
         &mut self,
         wire: &RedisSender,
@@ -269,8 +269,8 @@ impl RedisPoller {
         Ok(histograms)
     }
 
-    /// Adds the execution times of the commands. `before` is the number of calls of each command at the
-    /// previous poll. A refusal is not reported as an event, because the screen then shows other figures.
+    /// Adds the execution times of the commands. `before` is the number of calls of each command at the previous poll.
+    /// A refusal is not reported as an event, because the screen then shows other figures instead.
     fn add_times(
         &mut self,
         (histograms, before): (Option<Histograms>, Option<CommandCounters>),

@@ -1,5 +1,5 @@
-//! The question to the user before redyno's first write to a server, based on the survey of this server. This
-//! module does no I/O.
+//! The question to the user before redyno's first write to a server. The question depends on the survey of this server.
+//! This module does no I/O.
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ use crate::{
     workload::{KeyNames, KeyNaming, KeySpan, NameSet},
 };
 
-/// The writes of a load or of the replication lag probe, and whether the keys are removed at the end.
+/// The writes of a load or of the replication lag probe, and whether redyno removes the keys at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writes {
     /// The form of the keys' names.
     pub names: KeyNames,
-    /// Whether the user has chosen the key names. Redyno never removes keys with names that the user has chosen.
+    /// Whether the user has chosen the key names. redyno never removes keys with names that the user has chosen.
     pub is_users: bool,
-    /// Whether the target is an HTTP service, which has no keys; the load may change any data there.
+    /// Whether the target is an HTTP service. Such a service has no keys, and the load may change any of its data.
     pub is_service: bool,
     /// Whether the user is asked even if the server has no other keys, clients or replicas.
     pub asks_always: bool,

@@ -34,7 +34,7 @@ pub(super) async fn command_log(wire: &RedisSender) -> [Result<Datum, ServerErro
     tokio::join!(wire.data(&requests), wire.data(&replies)).into()
 }
 
-/// Returns whether the server has COMMANDLOG, which exists since Valkey 8.1.
+/// Returns whether the server has COMMANDLOG (Valkey 8.1 or later).
 pub(super) fn has_command_log(status: &Status) -> bool {
     let mut parts = status.version.split('.').map_while(|part| part.parse::<u32>().ok());
     status.name == "valkey" && (parts.next(), parts.next()) >= (Some(8), Some(1))

@@ -1,7 +1,7 @@
 //! Reads, writes, renews and deletes the list of runs and their markers on the server.
 //!
-//! The list is a set, and the markers are hashes. So reading them does not change the server's counts of GET
-//! and SET. redyno removes only its own members and fields, not whole keys, so data of other clients remains.
+//! The list is a set, and the markers are hashes. Reading them therefore does not change the server's counts of GET and
+//! SET. redyno removes only its own members and fields, not whole keys. Data of other clients remains.
 
 use tokio::task::JoinSet;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{endpoint::Target, events::EventKind, workload::RunId};
 
-/// How many lists are read at the same time.
+/// The number of lists that are read at the same time.
 const AT_ONCE: usize = 64;
 /// The prefix of the error for a command on a key of another type.
 const OTHER_TYPE: &str = "WRONGTYPE";
@@ -67,8 +67,8 @@ async fn listed(
     Ok(found)
 }
 
-/// Returns the markers in other databases that list parameters or objects of setups, because these changes concern the
-/// whole server. A database that redyno is not permitted to read counts as empty.
+/// Returns the markers in other databases that list parameters or objects of setups. These changes concern the whole
+/// server. A database that redyno is not permitted to read counts as empty.
 pub(super) async fn elsewhere(wire: &RedisSender, target: &Target) -> Result<Vec<Marker>, ServerError> {
     let text = wire.text(&["INFO", "keyspace"]).await?;
     let others = Info::parse(&text).keys_by_db().into_keys().filter(|db| *db != target.db);
@@ -145,8 +145,8 @@ async fn place(wire: &RedisSender, ledger: &Ledger) -> Result<MarkerPlace, Serve
 
 /// The state of a marker after a check.
 pub(super) enum MarkerState {
-    /// The marker exists, was written for the first time, or is not needed. Or it can be neither read nor written now,
-    /// because the cluster is down.
+    /// The marker exists, was written for the first time, or is not needed. Also used if the cluster is down, so that
+    /// the marker can be neither read nor written.
     Present,
     /// The marker was lost, and was written again.
     Renewed(EventKind),
@@ -182,8 +182,8 @@ pub(super) async fn check_marker(wire: &RedisSender, ledger: &Ledger) -> Result<
     }
 }
 
-/// Moves a marker and its list entry from a far hash tag to a near hash tag (below 1024), where any session
-/// finds them. This is necessary after a node with few slots has received more slots.
+/// Moves a marker and its list entry from a far hash tag to a near hash tag (below 1024). Any session finds near hash
+/// tags. The move is necessary after a node with few slots has received more slots.
 async fn come_nearer(wire: &RedisSender, ledger: &Ledger) -> Result<(), ServerError> {
     let Some(far) = ledger.place().filter(|place| place.is_far) else { return Ok(()) };
     if let Some(near) = ServerError::optional(MarkerPlace::of(wire).await)?.filter(|near| !near.is_far) {
@@ -225,8 +225,8 @@ pub(super) async fn remove_field(
 }
 
 /// Removes the key names of runs from their ledgers, and from their markers on this server. A marker that lists nothing
-/// more to undo is deleted. On a node of a cluster, markers of these runs that have moved to this node from other nodes
-/// are deleted too. Returns how many markers the node had.
+/// more to undo is deleted. On a cluster node, this function also deletes markers of these runs that have moved to this
+/// node from other nodes. Returns the number of markers on the node.
 pub(super) async fn remove_key_names(wire: &RedisSender, ledgers: &[Ledger]) -> Result<u64, ServerError> {
     let mut places = MarkerPlace::all(wire).await?;
     let is_alone = places == [MarkerPlace::alone()];

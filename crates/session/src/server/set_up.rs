@@ -1,7 +1,6 @@
-//! Runs the setup of a workload (commands that run once before the load), and undoes it. Before redyno makes
-//! an object on the server, it records the object in the ledger (in memory) and in the marker (on the
-//! server). So the session can always remove the object. If the session is killed, a later redyno finds the
-//! object.
+//! Runs the setup of a workload (commands that run once before the load), and undoes it. Before redyno makes an object
+//! on the server, redyno records the object in the ledger (in memory) and in the marker (on the server). The session
+//! can therefore always remove the object. If the session is killed, a later redyno finds the object.
 //!
 //! ```text
 //! does it exist? ─ no ─► note ─► FUNCTION LOAD ─► the next step   undo: FUNCTION DELETE, remove from ledger and marker
@@ -18,13 +17,13 @@ use crate::{endpoint::Target, workload::SetupCommand};
 pub struct SetUp {
     /// The number of replies to each command, by the command's name in INFO commandstats.
     pub answered: BTreeMap<String, u64>,
-    /// The number of the failed step, counted from 1, and the reason. Later steps were not run, and earlier steps are
-    /// undone.
+    /// The number of the failed step, counted from 1, and the reason. Later steps did not run, and redyno undoes the
+    /// earlier steps.
     pub failed: Option<(usize, ServerError)>,
 }
 
-/// Runs the commands in order, each after the reply to the previous one. If `in_cluster` is true, a command for keys on
-/// another node is left out, because the other node runs the command.
+/// Runs the commands in order, each after the reply to the previous command. If `in_cluster` is true, a command for
+/// keys on another node is left out, because the other node runs the command.
 pub(super) async fn set_up(
     (maker, target): (&Maker, &Target),
     commands: &[SetupCommand],

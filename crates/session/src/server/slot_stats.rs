@@ -1,9 +1,9 @@
 //! Reads the number of slots of a cluster node from CLUSTER NODES, and its busiest slots from CLUSTER SLOT-STATS (Redis
 //! 8.2, Valkey 8.0).
 //!
-//! The server has slot statistics only with `cluster-slot-stats-enabled yes`, which redyno never sets. The
-//! statistics are sums since the server's start. So redyno finds a busy slot of the last seconds only if the
-//! slot also has one of the largest sums.
+//! The server has slot statistics only with `cluster-slot-stats-enabled yes`, which redyno never sets. The statistics
+//! are sums since the server's start. redyno finds a busy slot of the last seconds only if the slot also has one of the
+//! largest sums.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ impl SlotStats {
         Ok(())
     }
 
-    /// Returns the busiest slots since the previous reply, busiest first; `None` if the reply has another form.
+    /// Returns the busiest slots since the previous reply, busiest first. Returns `None` if the reply has another form.
     fn read(&mut self, at_ns: u64, reply: &Datum) -> Option<Vec<SlotUse>> {
         let now: BTreeMap<u16, SlotSums> = reply.list()?.iter().map(sums).collect::<Option<_>>()?;
         let before = self.before.replace((at_ns, now.clone()));

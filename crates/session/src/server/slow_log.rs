@@ -13,10 +13,10 @@ use crate::events::EventKind;
 
 /// The number of entries that a poll requests.
 pub(super) const ASKED: &str = "32";
-/// The largest number of entries that a poll reports as events; the slowest entries are reported.
+/// The largest number of entries that a poll reports as events. The slowest entries are reported.
 const MOST_SHOWN: usize = 8;
-/// Entries from before the session are reported if at least this number of entries have the same command. A few slow
-/// calls a day are usual.
+/// The smallest number of entries with the same command for which entries from before the session are reported. A few
+/// slow calls a day are usual.
 const MANY: u64 = 8;
 /// The two logs of COMMANDLOG: commands with a large request, and commands with a large reply.
 pub(super) const PARTS: [&str; 2] = ["request", "reply"];
@@ -56,9 +56,10 @@ impl Default for CommandLog {
     }
 }
 
-/// The number before the first entry id, which is 0.
+/// The number before the first entry id. The first id is 0.
 const BEFORE_ALL: i64 = -1;
-/// The log was empty at the first poll. SLOWLOG RESET does not begin the ids again, so the next id may be any.
+/// The value if the log was empty at the first poll. SLOWLOG RESET does not reset the ids, so the next id may be any
+/// number.
 const UNKNOWN: i64 = i64::MIN;
 
 impl SlowLog {

@@ -50,7 +50,7 @@ pub struct Status {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own: BTreeMap<String, u64>,
     /// The error replies to all clients since the previous poll, by prefix (`WRONGTYPE`); since Redis 6.2. Servers
-    /// count only about a hundred prefixes, so the prefixes of some errors may be missing here.
+    /// count only about a hundred prefixes. Some prefixes may therefore be missing here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
     /// The last event of each kind from the latency monitor.
@@ -69,7 +69,8 @@ pub struct Status {
     /// records.
     #[serde(skip)]
     pub replicas: Vec<ReplicaProgress>,
-    /// The number of redyno's connections to the server that do not belong to the load. Records do not contain it.
+    /// The number of redyno's connections to the server that do not belong to the load. Records do not contain this
+    /// number.
     #[serde(skip)]
     pub own_connections: u64,
 }
@@ -85,9 +86,8 @@ pub struct ReplicaProgress {
     pub ack_s: Option<u64>,
 }
 
-/// redyno calculates rates and shares only if two polls are at least this far apart, in seconds. An order,
-/// such as CONFIG SET, polls the server as well, and a rate from polls that are close together would be
-/// wrong.
+/// The smallest time between two polls for which redyno calculates rates and shares, in seconds. An order, such as
+/// CONFIG SET, causes an additional poll. Rates from polls that are close together would be wrong.
 pub(super) const RATE_MIN_S: f64 = 0.1;
 
 impl Status {
@@ -118,9 +118,9 @@ impl Status {
         Some(limit.map_or(used.clone(), |limit| format!("{used} of {}", Gauge::MaxMemory.written(limit))))
     }
 
-    /// Returns a command's statistics without the calls of redyno's control plane; `None` if other clients
-    /// made no calls. The function assumes that redyno's calls took the mean time of all calls. The histogram
-    /// in `times` includes redyno's calls.
+    /// Returns a command's statistics without the calls of redyno's control plane. Returns `None` if other clients made
+    /// no calls. The function assumes that redyno's calls took the mean time of all calls. The histogram in `times`
+    /// includes redyno's calls.
     pub fn of_others(&self, name: &str) -> Option<CommandStat> {
         let stat = self.command_stats.get(name)?;
         let own = self.own.get(name).copied().unwrap_or(0).min(stat.calls);
@@ -147,8 +147,8 @@ impl Status {
         rates
     }
 
-    /// Converts `n`, a difference since the previous poll, to a rate per second; `None` without a previous poll, or if
-    /// the previous poll was too recent.
+    /// Converts `n`, a difference since the previous poll, to a rate per second. Returns `None` without a previous
+    /// poll, or if the previous poll was too recent.
     pub fn per_s(&self, n: f64) -> Option<f64> {
         self.rate_s().map(|s| n / s)
     }
@@ -170,9 +170,9 @@ pub struct CommandStat {
     pub failed: Option<u64>,
     /// Calls that were refused before execution (wrong arguments, OOM, ACL); `None` before Redis 6.2.
     pub rejected: Option<u64>,
-    /// The histogram of the execution times since the last poll with a histogram (usually the previous poll).
-    /// Each bucket has an upper limit in microseconds and a number of calls. Only the commands with the most
-    /// calls have a histogram, and only on servers with LATENCY HISTOGRAM.
+    /// The histogram of the execution times since the last poll with a histogram (usually the previous poll). Each
+    /// bucket has an upper limit in microseconds and a number of calls. Histograms exist only for the commands with the
+    /// most calls, and only on servers with LATENCY HISTOGRAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Buckets>,
     /// The percentiles of the execution times since the server's start or CONFIG RESETSTAT, in microseconds by name

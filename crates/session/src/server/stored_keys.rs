@@ -15,7 +15,7 @@ use crate::{protocol::key_slot, workload::RunId};
 /// The keys of a server, or of a node of a cluster, with the commands to count and remove them.
 pub(super) struct StoredKeys<'a> {
     wire: &'a RedisSender,
-    /// The slots of the node; `None` without a cluster.
+    /// The slots of the node. `None` without a cluster.
     slots: Option<Arc<Slots>>,
 }
 
@@ -25,8 +25,8 @@ impl<'a> StoredKeys<'a> {
         Ok(Self { wire, slots: Slots::of(wire).await? })
     }
 
-    /// Sends a command with `keys`. On a node of a cluster, one command is sent for each slot, and keys of other nodes
-    /// are left out.
+    /// Sends a command with `keys`. On a cluster node, sends one command for each slot, and leaves out keys of other
+    /// nodes.
     async fn each(&self, command: &'static str, keys: &[Vec<u8>]) -> Result<CountResult, ServerError> {
         let Some(slots) = &self.slots else {
             let there = self.wire.of_keys(command, keys).await?;

@@ -20,12 +20,12 @@ use crate::{
     workload::{OwnKey, RunId},
 };
 
-/// If a database has at most this number of keys, each key is checked.
+/// The largest number of keys in a database for which redyno checks each key.
 const LOOK_THROUGH_KEYS: u64 = 5_000;
 /// The number of keys that each SCAN of the survey requests.
 const SCAN_COUNT: u32 = 500;
-/// The largest number of SCANs in a check of all keys. A check that needs more SCANs stops, because keys are
-/// added faster than redyno can check them.
+/// The largest number of SCANs in a check of all keys. A check that needs more SCANs stops, because other clients add
+/// keys faster than redyno can check them.
 const LOOK_THROUGH_STEPS: u32 = 40;
 
 /// What redyno knows about a server before it writes there.
@@ -109,8 +109,8 @@ impl Foreign {
 }
 
 impl Survey {
-    /// Adds the results of another primary of the same cluster, or of another server of the same load. The counts of
-    /// both servers are added.
+    /// Adds the results of another primary of the same cluster, or of another server of the same load. Counts are
+    /// summed.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));

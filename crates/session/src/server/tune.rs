@@ -1,6 +1,6 @@
-//! Sets a parameter of the server with CONFIG SET, and restores it. Before redyno sets a parameter, it writes
-//! the old value to the ledger (in memory) and to the marker (a key on the server). The session restores
-//! parameters from its ledger. If the session is killed, a later redyno restores them from the marker.
+//! Sets a parameter of the server with CONFIG SET, and restores it. Before redyno sets a parameter, it writes the old
+//! value to the ledger (in memory) and to the marker (a key on the server). The session restores parameters from its
+//! ledger. If the session is killed, a later redyno restores the parameters from the marker.
 //!
 //! ```text
 //! GET, note, other sessions? ─► CONFIG SET ─► GET, note the new value     restore: GET, CONFIG SET, remove from ledger
@@ -83,10 +83,9 @@ fn irreversible(name: &str, why: String) -> ServerError {
     ServerError::Irreversible { name: name.to_owned(), why }
 }
 
-/// Writes the ledger's entry of the parameter `name` to the marker. Then checks that no other session has set
-/// or is setting the parameter, and that its value is still `from`. If two sessions set the parameter at the
-/// same time, at least one of them finds the marker of the other. Returns the reason if the marker cannot be
-/// written.
+/// Writes the ledger's entry of the parameter `name` to the marker. Then checks that no other session has set or is
+/// setting the parameter, and that its value is still `from`. If two sessions set the parameter at the same time, at
+/// least one session finds the marker of the other session. Returns the reason if the marker cannot be written.
 async fn begin(
     wire: &RedisSender,
     target: &Target,
@@ -114,8 +113,8 @@ async fn begin(
     Ok(unmarked)
 }
 
-/// Refuses a parameter that another session has set; that session may use any database. If the server refuses to return
-/// markers, the parameter is accepted.
+/// Refuses a parameter that another session has set in any database. If the server refuses to return markers, the
+/// parameter is accepted.
 async fn refuse_taken(
     wire: &RedisSender,
     target: &Target,
@@ -163,8 +162,8 @@ async fn write_marker(wire: &RedisSender, ledger: &Ledger, name: &str) -> Result
     })
 }
 
-/// Returns `answer`, but `Ok` if the server refused to write the marker. If a server accepts no writes, it
-/// has no marker, or it keeps the marker's previous content.
+/// Returns `answer`, but returns `Ok` if the server refused to write the marker. A server that accepts no writes has no
+/// marker, or keeps the previous content of the marker.
 pub(super) fn ignore_refusal(answer: Result<(), ServerError>) -> Result<(), ServerError> {
     answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
 }

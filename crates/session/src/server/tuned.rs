@@ -34,9 +34,9 @@ struct Note {
 }
 
 impl TunedParameter {
-    /// Returns the entry for setting `name` from the value `from` to `to`. `knows` is the session's earlier
-    /// entry for the parameter, if there is one. The value to restore is then the old value in `knows`. If
-    /// another client has changed the parameter since that entry, the value to restore is `from`.
+    /// Returns the entry for setting `name` from the value `from` to `to`. `knows` is the session's earlier entry for
+    /// the parameter, if there is one. In that case, redyno restores the old value in `knows`. But if another client
+    /// has changed the parameter since that entry, redyno restores `from`.
     pub fn with_change(knows: Option<&Self>, name: &str, from: &str, to: &str) -> Self {
         let fresh = || Self { name: name.to_owned(), from: from.to_owned(), to: Vec::new() };
         let mut tuned = knows.filter(|tuned| tuned.is_ours(from)).cloned().unwrap_or_else(fresh);
@@ -76,7 +76,7 @@ impl TunedParameter {
         is_believed.then(|| Self { name: parameter.name.to_owned(), from, to })
     }
 
-    /// Checks that the parameter can be restored from the [`note`](Self::note) after the session is killed:
+    /// Checks that a [`note`](Self::note) is enough to restore the parameter after the session is killed.
     /// [`read`](Self::read) must accept the note and recognise its values.
     ///
     /// # Errors

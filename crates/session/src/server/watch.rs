@@ -33,7 +33,7 @@ use crate::{
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 /// The time limit for the lookup of the target's name while the connection is open.
 const LOOK_UP_LIMIT: Duration = Duration::from_secs(1);
-/// How long the lookup waits until Sentinels name the new primary of a failover, which is promoted before.
+/// The longest time until Sentinels name the new primary of a failover. The new primary is promoted before.
 const FAILOVER_LIMIT: Duration = Duration::from_secs(5);
 
 /// The last reported state of the connection, so that each change is reported once.
@@ -60,8 +60,7 @@ impl ConnectFailure {
 
 /// The end of a connection.
 enum ConnectionEnd {
-    /// The connection was lost. Whether the server can still be reached is known only after the next attempt
-    /// to connect.
+    /// The connection was lost. Only the next attempt to connect shows whether the server can still be reached.
     Broken(String),
     /// The server does not reply on this connection any more.
     Hung(String),
@@ -168,8 +167,8 @@ struct ControlState {
     /// The address of the server of the last connection; `None` before the first connection, and for a unix socket.
     server: Option<SocketAddr>,
     poller: Poller,
-    /// The changes that the session has to undo. Each poll checks that their record on the server (the
-    /// marker) still exists.
+    /// The changes that the session has to undo. Each poll checks that the marker with these changes still exists on
+    /// the server.
     ledger: Option<Ledger>,
     /// The last reported reason why the marker cannot be written.
     marker_trouble: Option<EventKind>,
@@ -234,7 +233,7 @@ impl ControlState {
     }
 
     /// Returns whether the target's name leads to another server than the present connection. Without a result of the
-    /// lookup, the connection stays in use.
+    /// lookup, redyno keeps the connection.
     async fn has_moved(&self) -> bool {
         let Some(server) = self.server.filter(|_| self.target.address.is_name()) else { return false };
         let (done, found) = oneshot::channel();
@@ -345,7 +344,7 @@ impl ControlState {
         }
     }
 
-    /// Reports an outage once. During the outage, a further failure is reported only if the server replies and refuses
+    /// Reports an outage once. During the outage, a further failure is reported only if the server replies, and refuses
     /// the connection for another reason.
     fn report_unreachable(&mut self, at_ns: u64, trouble: &ConnectFailure) {
         let news = ReportedState::Unreachable(trouble.cause.clone());

@@ -26,7 +26,7 @@ pub(super) enum KeyReply {
     Number(i64),
     /// All strings of a reply, in order.
     Texts(Vec<Vec<u8>>),
-    /// Null, or an error because another node of a cluster has the key now.
+    /// Null, or an error because the key is on another node of a cluster now.
     Nothing,
 }
 
@@ -55,9 +55,9 @@ impl KeyConnection {
         Ok(line)
     }
 
-    /// Sends `commands` together. Returns the replies, and how long the server may have worked on the
-    /// commands: the time until the last reply, minus the shortest round trip. This time includes the
-    /// server's work for other clients.
+    /// Sends `commands` together. Returns the replies, and the longest time that the server may have worked on the
+    /// commands: the time until the last reply, minus the shortest round trip. This time includes the server's work for
+    /// other clients.
     pub(super) fn timed(
         &mut self,
         commands: &[KeyCommand],

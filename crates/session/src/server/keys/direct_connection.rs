@@ -1,5 +1,5 @@
-//! A blocking connection that scans all keys with SCAN and pauses in between. The modes with redis-cli's
-//! output (`--bigkeys`, `--memkeys`, `--keystats`, `--hotkeys`) use it.
+//! A blocking connection that scans all keys with SCAN, and pauses between the batches. The modes with redis-cli's
+//! output (`--bigkeys`, `--memkeys`, `--keystats`, `--hotkeys`) use this connection.
 
 use std::time::Duration;
 
@@ -46,12 +46,12 @@ impl DirectConnection {
         self.cursor = Some(cursor.to_string().into());
     }
 
-    /// Returns the cursor of the next SCAN, with control characters escaped; `None` after the last SCAN.
+    /// Returns the cursor of the next SCAN, with control characters escaped. Returns `None` after the last SCAN.
     pub fn cursor(&self) -> Option<String> {
         self.cursor.as_deref().map(untrusted::bytes)
     }
 
-    /// Sends the next SCAN and returns its keys; `None` after the last SCAN.
+    /// Sends the next SCAN and returns its keys. Returns `None` after the last SCAN.
     ///
     /// # Errors
     /// Fails if the server refuses the command, or the connection is lost.
@@ -63,8 +63,8 @@ impl DirectConnection {
         Ok(Some(step.keys))
     }
 
-    /// Returns the first text in each reply to the `commands`, with control characters escaped; empty for a reply
-    /// without text.
+    /// Returns the first text in each reply to the `commands`, with control characters escaped. The text is empty for a
+    /// reply without text.
     ///
     /// # Errors
     /// Fails if the server refuses a command, or the connection is lost.
@@ -97,7 +97,8 @@ impl DirectConnection {
         Ok(found)
     }
 
-    /// Returns how long to pause, so that this connection uses at most the allowed share of the server's time.
+    /// Returns the necessary length of a pause. With this pause, the connection uses at most the allowed share of the
+    /// server's time.
     pub fn pause(&mut self) -> Duration {
         scan::pause(std::mem::take(&mut self.cost))
     }

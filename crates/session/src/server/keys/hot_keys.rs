@@ -1,5 +1,5 @@
-//! HOTKEYS (Redis 8.6): for five seconds, the server measures how much CPU time the commands on each key use.
-//! redyno never changes a measurement of another client, or the result of such a measurement.
+//! HOTKEYS (Redis 8.6): the server measures for five seconds how much CPU time the commands on each key use. redyno
+//! never changes a measurement of another client, or its result.
 
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,7 @@ struct Count {
 }
 
 impl Count {
-    /// Reads the reply to HOTKEYS GET: an empty reply, or a list of names and values. Some versions put this list into
+    /// Reads the reply to HOTKEYS GET, which is empty or a list of names and values. Some versions put this list into
     /// another list.
     fn read(reply: &Datum) -> Option<Self> {
         let fields = match reply.list()? {

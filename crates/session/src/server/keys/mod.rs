@@ -5,8 +5,8 @@
 //! KeyMethod ────┼─ monitor:  MONITOR for a second ──────────────────┼─► KeyReport, updated until the end
 //!               └─ hot_keys: HOTKEYS for five seconds ──────────────┘
 //! ```
-//! Scans and MONITOR have their own connection, so the polls of the server do not wait for them. redyno does
-//! not record the results.
+//! Scans and MONITOR have their own connection, so the polls of the server do not wait for scans or MONITOR. redyno
+//! does not record the results.
 
 mod connection;
 mod direct_connection;
@@ -46,7 +46,7 @@ pub struct KeyExamination {
 }
 
 impl KeyExamination {
-    /// Ends the examination early; its results so far remain.
+    /// Ends the examination early. The results so far remain.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
     }

@@ -19,8 +19,8 @@ use crate::{
 const LENGTH: Duration = Duration::from_secs(1);
 /// The largest number of lines in a sample.
 const MOST_LINES: usize = 20_000;
-/// If a server executes more commands per second than this, redyno takes no sample, because MONITOR halves
-/// the throughput of a busy server.
+/// The largest number of commands per second at which redyno takes a sample. MONITOR halves the throughput of a busy
+/// server.
 pub const MOST_COMMANDS_PER_S: u64 = 20_000;
 const TOO_BUSY: &str =
     "no sample: the server runs more than 20 000 commands a second, and MONITOR would slow them down";
@@ -88,8 +88,8 @@ pub(super) async fn busy<T>(
     Ok((done, after.gauges[Gauge::Cpu]))
 }
 
-/// Returns the command and the key of a line such as `+1339518083.107 [0 127.0.0.1:60866] "get" "cart:1"`: `GET cart:1`.
-/// `None` for a command without a key.
+/// Returns the command and the key of a line such as `+1339518083.107 [0 127.0.0.1:60866] "get" "cart:1"`: `GET
+/// cart:1`. Returns `None` for a command without a key.
 fn used(line: &[u8]) -> Option<Vec<u8>> {
     let mut words = quoted(&line[memchr::memmem::find(line, b"] \"")? + 2..]);
     let name = words.next()?.to_ascii_uppercase();
@@ -107,7 +107,7 @@ fn used(line: &[u8]) -> Option<Vec<u8>> {
     Some([&name, &b" "[..], key?].concat())
 }
 
-/// Returns the words of a line, without their quotation marks; escaped characters stay escaped.
+/// Returns the words of a line, without their quotation marks. Escaped characters stay escaped.
 fn quoted(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let begins = rest.iter().position(|byte| *byte == b'"')? + 1;

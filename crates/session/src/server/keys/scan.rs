@@ -4,8 +4,8 @@
 //! ```text
 //! SCAN ─► SCAN, MEMORY USAGE a, PTTL a, MEMORY USAGE b, … ─► pause ─► SCAN, MEMORY USAGE c, … ─► pause ─► …
 //! ```
-//! Each pause is at least 49 times as long as the server's work on the batch before it. So a scan uses at
-//! most 2 % of the server's main thread.
+//! Each pause is at least 49 times as long as the server's work on the batch before it. A scan therefore uses at most 2
+//! % of the time of the server's main thread.
 
 use std::{
     thread::sleep,
@@ -19,15 +19,15 @@ use super::{
 };
 use crate::server::ServerError;
 
-/// The number of keys that a SCAN visits. The requests about these keys block other clients for about 0.2 ms.
+/// The number of keys that a SCAN visits. The requests about this number of keys block other clients for about 0.2 ms.
 pub(super) const COUNT: &[u8] = b"64";
-/// The number of elements of a collection that MEMORY USAGE samples: 5 is the command's default, and 0 would sample all
+/// The number of elements of a collection that MEMORY USAGE samples. The command's default is 5. 0 would sample all
 /// elements.
 const ELEMENTS: &[u8] = b"5";
 /// The largest share of the server's time that a scan may use.
 pub(super) const SHARE: f64 = 0.02;
-/// redyno assumes that the server needs at least this time for a command. The measured time of a small batch
-/// is unreliable, because round trips vary by more.
+/// The shortest time that redyno assumes for a command on the server. The measured time of a small batch is unreliable,
+/// because round trips vary by more.
 const LEAST_TIME: Duration = Duration::from_micros(1);
 /// The time between two checks whether the user has stopped the scan.
 const NAP: Duration = Duration::from_millis(50);
@@ -150,7 +150,7 @@ pub(super) fn cost(took: Duration, commands: usize) -> Duration {
     took.max(LEAST_TIME * commands as u32)
 }
 
-/// Returns how long to pause after the server worked for `cost`.
+/// Returns the length of the pause after the server worked for `cost`.
 pub(super) fn pause(cost: Duration) -> Duration {
     cost.mul_f64(1.0 / SHARE - 1.0)
 }

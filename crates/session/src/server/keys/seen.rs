@@ -41,7 +41,7 @@ pub struct KeyReport {
     pub sampled: u64,
     /// The duration of the examination so far, in seconds.
     pub took_s: f64,
-    /// The share of the main thread's time that a scan has used at most, from 0 to 1.
+    /// The largest share of the main thread's time that a scan may have used, from 0 to 1.
     pub cost: f64,
     /// The share of a core that the main thread used in the second before MONITOR, and during MONITOR.
     pub cpu: Option<(f64, f64)>,
@@ -66,7 +66,7 @@ pub enum HotUnit {
     Micros,
 }
 
-/// The keys with one prefix; the figures are estimates for the whole database.
+/// The keys with one prefix. The figures are estimates for the whole database.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrefixEstimate {
     /// The prefix, or an empty text for the group of all other keys.
@@ -91,7 +91,7 @@ pub struct Estimate {
 /// A key that is large or hot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyAmount {
-    /// The name of the key; in a sample by MONITOR, after the command: `GET cart:1`.
+    /// The name of the key. In a sample by MONITOR, the command comes first: `GET cart:1`.
     pub key: String,
     /// The size of a large key, or the use of a hot key.
     pub amount: u64,

@@ -3,10 +3,10 @@
 //! A prefix ends with a delimiter and contains no digit: `app:user:` for `app:user:17:name`. For a key without such a
 //! prefix, the prefix is the text before the first digit: `key` for `key17`.
 //!
-//! An estimate scales the mean of the sample to all N keys of the database. The error is the error of a random sample
-//! of n keys without replacement: 1.96 · N · s · √((1 − n/N) / n), with the sample's standard deviation s. SCAN visits
-//! keys in the order of their hashes, which does not depend on their names and sizes. (Cochran, Sampling Techniques,
-//! 2.6)
+//! An estimate multiplies the mean of the sample by the number of all keys in the database, N. The error is the error
+//! of a random sample of n keys without replacement: 1.96 · N · s · √((1 − n/N) / n), with the sample's standard
+//! deviation s. SCAN visits keys in the order of their hashes. This order does not depend on names and sizes. (Cochran,
+//! Sampling Techniques, 2.6)
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -17,8 +17,8 @@ use crate::untrusted;
 const DELIMITERS: &[u8] = b":/|.";
 /// The largest number of parts in a prefix.
 const DEEPEST: usize = 4;
-/// The largest number of prefixes that are counted. If there are more, redyno shortens all prefixes: probably
-/// they are key names without digits that only look like prefixes.
+/// The largest number of prefixes that are counted. If there are more, redyno shortens all prefixes. Such prefixes are
+/// probably key names without digits.
 const MOST_PREFIXES: usize = 256;
 /// The largest number of keys and of prefixes that are shown.
 pub(super) const MOST_SHOWN: usize = 10;
@@ -141,7 +141,7 @@ impl KeyTally {
     }
 }
 
-/// Returns the prefix of a key, with at most `depth` parts; empty if the key has no prefix.
+/// Returns the prefix of a key, with at most `depth` parts. The result is empty if the key has no prefix.
 fn prefix(key: &[u8], depth: usize) -> &[u8] {
     let digit = key.iter().position(u8::is_ascii_digit);
     let before = &key[..digit.unwrap_or(key.len())];

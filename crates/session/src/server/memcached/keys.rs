@@ -7,7 +7,7 @@ use crate::server::{CountResult, ServerError, clean::Store};
 pub(in crate::server) struct Items<'a>(pub(in crate::server) &'a MemcachedSender);
 
 impl Items<'_> {
-    /// Sends `command` for each key, and returns how many of the replies begin with `good`.
+    /// Sends `command` for each key. Returns the number of replies that begin with `good`.
     async fn of_keys(&self, command: &str, keys: &[Vec<u8>], good: &[u8]) -> Result<u64, ServerError> {
         let line = |key: &Vec<u8>| [command.as_bytes(), b" ", key.as_slice(), b"\r\n"].concat();
         let bytes: Vec<_> = keys.iter().flat_map(line).collect();

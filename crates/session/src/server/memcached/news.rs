@@ -3,7 +3,7 @@
 use super::stats::StatsReply;
 use crate::{events::EventKind, server::episode::LimitBursts};
 
-/// The state of the server in the previous reply, and the present bursts.
+/// The server's state in the previous reply, and the present bursts.
 #[derive(Debug, Default)]
 pub(super) struct StatsChanges {
     seen: Option<ProcessStart>,

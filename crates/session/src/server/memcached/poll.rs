@@ -1,4 +1,4 @@
-//! One poll of memcached: sends `stats`, and from time to time also `stats settings`.
+//! One poll of memcached sends `stats`, and from time to time also `stats settings`.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -66,7 +66,7 @@ impl MemcachedPoller {
         Ok((at_ns, self.read(at_ns, &stats)))
     }
 
-    /// Notes that the next poll asks a server at another address.
+    /// Notes that the next poll goes to a server at another address.
     pub(in crate::server) fn change_server(&mut self) {
         self.news.change_server();
     }
@@ -107,8 +107,8 @@ fn policy(settings: &BTreeMap<String, String>) -> Option<String> {
     settings.get("evictions").map(|word| policy(word).to_owned())
 }
 
-/// Returns the reply to `stats conns`; `None` if the server refuses the command, or has too many connections. `stats` is
-/// the reply to `stats`.
+/// Returns the reply to `stats conns`. Returns `None` if the server refuses the command, or has too many connections.
+/// `stats` is the reply to `stats`.
 pub(super) async fn connections(
     wire: &MemcachedSender,
     stats: &StatsReply<'_>,

@@ -15,12 +15,12 @@ pub(super) struct StatsReply<'a>(BTreeMap<&'a str, &'a str>);
 /// The state of a listening socket in the reply to `stats conns`.
 pub(super) const LISTENING: &str = "conn_listening";
 
-/// With more connections than this, redyno does not send `stats conns`. Each connection takes 140 to 250
-/// bytes of the reply, and a reply beyond the limit of the link ends redyno's connection.
+/// The largest number of connections at which redyno sends `stats conns`. Each connection takes 140 to 250 bytes of the
+/// reply. A reply beyond the limit of the link ends redyno's connection.
 const MOST_LISTED: u64 = 4000;
 
-/// The counters in `stats` whose sum is the number of calls of a command. The server counts a `gat` as a `get` and as a
-/// `touch`.
+/// The sum of these counters in `stats` is the number of calls of a command. The server counts a `gat` as a `get` and
+/// as a `touch`.
 const COMMANDS: [(&str, &[&str]); 9] = [
     ("get", &["cmd_get"]),
     ("set", &["cmd_set"]),

@@ -43,10 +43,10 @@ pub(in crate::server) async fn survey(
 
 /// Returns the number of other clients in the reply to `stats conns`. Listening sockets are not counted.
 ///
-/// redyno recognises its own connections by their ports. Subtracting their number instead could hide another
-/// client, because the list lacks connections that the server has not accepted yet. redyno subtracts the
-/// number only if no port matches, because addresses are translated on the way or the connection uses a Unix
-/// socket.
+/// redyno recognises its own connections by their ports. If no port matches, redyno subtracts the number of its
+/// connections instead. Ports do not match if addresses are translated on the way, or if the connection uses a Unix
+/// socket. Always subtracting the number could hide another client, because the list lacks connections that the server
+/// has not accepted yet.
 fn others(list: &str, own: &HashSet<u16>) -> u64 {
     let stats = StatsReply::parse(list);
     let is_ours = |id: &str| {
