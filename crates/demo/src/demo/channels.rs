@@ -1,12 +1,12 @@
-//! The clients of the built-in server that wait for something: for messages of a channel, for an entry of a
-//! stream or a list, or for changes of keys that they track.
+//! The clients of the built-in server that wait. A client can wait for messages of a channel, for an entry of a stream
+//! or a list, or for changes of keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The clients of each channel or key.
 type Subscribers = BTreeMap<Vec<u8>, BTreeSet<usize>>;
 
-/// The subscribers of each channel, and the messages that have not been added to the output for a client yet.
+/// The subscribers of each channel, and the messages that are not yet in the output for a client.
 #[derive(Debug, Default)]
 pub struct Channels {
     subscribers: Subscribers,
@@ -14,7 +14,7 @@ pub struct Channels {
     sharded: Subscribers,
     /// The subscribers of patterns of normal channels.
     patterns: Subscribers,
-    /// The encoded messages, each with its client.
+    /// The encoded messages, each with the client that will receive the message.
     pub posted: Vec<(usize, Vec<u8>)>,
 }
 
@@ -61,7 +61,7 @@ impl Waiting {
         self.clients.entry(key.to_vec()).or_default().insert(client);
     }
 
-    /// Wakes the clients that wait for this key, because the key has got an entry.
+    /// Wakes the clients that wait for this key. The caller has added an entry to the key.
     pub fn wake(&mut self, key: &[u8]) {
         self.woken.extend(self.clients.remove(key).into_iter().flatten());
     }
@@ -81,8 +81,8 @@ impl Waiting {
 /// The clients with CLIENT TRACKING, which are notified of changes of keys.
 #[derive(Debug, Default)]
 pub struct Tracking {
-    /// The tracking clients. A client tracks all keys with its prefix. With `None`, a client tracks the keys
-    /// that it has read.
+    /// The tracking clients, each with a prefix. A client tracks all keys with this prefix. A client without a prefix
+    /// (`None`) tracks the keys that it has read.
     pub clients: BTreeMap<usize, Option<Vec<u8>>>,
     /// For each key, the clients that have read the key since its last change.
     readers: Subscribers,
@@ -104,7 +104,7 @@ impl Tracking {
         all.chain(self.readers.remove(key).into_iter().flatten()).collect()
     }
 
-    /// Returns all clients, which must be notified of the removal of all keys.
+    /// Returns all tracking clients. The caller must notify these clients that all keys were removed.
     pub fn clear(&mut self) -> Vec<usize> {
         self.readers.clear();
         self.clients.keys().copied().collect()

@@ -111,8 +111,8 @@ impl<'a> Call<'a> {
         String::from_utf8_lossy(self.arguments.get(index).unwrap_or_default()).into_owned()
     }
 
-    /// Returns the error for a wrong number of arguments. Only commands whose own function checks the number need this
-    /// error.
+    /// Returns the error for a wrong number of arguments. Only commands that check the number in their own function
+    /// need this error.
     pub fn arity_failure(&self) -> ReplyError {
         ReplyError::arity(COMMANDS[self.id].name)
     }
@@ -169,7 +169,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Parses a floating-point number in Redis's syntax: no NaN, no spaces; `inf` and `-inf` are numbers.
+/// Parses a floating-point number in Redis's syntax. NaN and spaces are not allowed. `inf` and `-inf` are numbers.
 pub fn float(text: &[u8]) -> Result<f64, ReplyError> {
     let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
     value.filter(|value| !value.is_nan()).ok_or(ReplyError::NOT_FLOAT)

@@ -17,8 +17,7 @@ use crate::{
 const MOVED_AT_ONCE: usize = 10;
 /// How long the move of a slot lasts: 10 ms.
 const ON_THE_MOVE: Duration = Duration::from_millis(10);
-/// A primary that is down is replaced after this time: 1 s. The parameter `cluster-node-timeout` of Redis is
-/// 15 s.
+/// The time after which a replica replaces a failed primary: 1 s. In Redis, `cluster-node-timeout` is 15 s by default.
 const NODE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time from the replacement of a primary until its node starts again: 5 s.
 const DOWN: Duration = Duration::from_secs(5);
@@ -64,7 +63,7 @@ pub fn start_cluster(options: &Options, size: Size) -> Result<Handle, Error> {
     Ok(Handle { address: addresses[0], addresses, _unix_file: None, stop, waker: None, thread: Some(thread) })
 }
 
-/// Returns an error if a cluster of this size cannot have one of the faults.
+/// Returns an error if one of the faults is not possible in a cluster of this size.
 fn check(faults: &[Fault], size: Size) -> Result<(), Error> {
     let nodes = size.primaries * (1 + size.replicas);
     for fault in faults {
@@ -100,7 +99,7 @@ impl Conductor {
         server::launch(options, Some(Member { shared: Arc::clone(&self.shared), node, shard }))
     }
 
-    /// Carries out the faults of the cluster one after the other, each when it is due.
+    /// Waits until a fault of the cluster is due, carries it out, and continues with the next fault.
     fn run(mut self, mut script: FaultScript, stop: &StopSignal) -> Result<(), Error> {
         let clock = Clock::start();
         let mut from = 0;

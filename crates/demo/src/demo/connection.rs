@@ -1,4 +1,4 @@
-//! The connection of one client to the built-in server: it reads requests, answers them and writes the
+//! The connection of one client to the built-in server. The connection reads requests, answers them and writes the
 //! replies.
 //!
 //! The outbox contains the replies that are not sent yet, including replies that a fault delays:
@@ -25,17 +25,17 @@ use super::{
 /// The largest number of unsent bytes of replies to a client. With more unsent bytes, the requests of the
 /// client wait until the client has read replies.
 const MAX_UNSENT: usize = 1 << 20;
-/// The largest number of unsent bytes of messages to a subscriber. A subscriber with more unsent bytes is
-/// disconnected, as Redis does at its output buffer limit.
+/// The largest number of unsent bytes of messages to a subscriber. The server disconnects a subscriber with more unsent
+/// bytes, as Redis does at its output buffer limit.
 const MAX_POSTED: usize = 32 << 20;
-/// The largest size of an incomplete request, 1 GiB as in Redis. A client that sends more is disconnected.
+/// The largest size of an incomplete request, 1 GiB as in Redis. The server disconnects a client that sends more.
 const MAX_UNREAD: usize = 1 << 30;
 /// The largest number of bytes of one read.
 const READ_SIZE: usize = 64 << 10;
 /// The bytes that the fault `garbage` sends: no client accepts them as a reply.
 const GARBAGE: &[u8] = b"\x16\x03\x01\x00garbage\xff\xfe\r\n";
 
-/// The read buffer, which all connections share: they use it one after the other.
+/// The read buffer. All connections use this buffer, one after the other.
 pub struct ReadBuffer {
     bytes: Box<[u8]>,
     spans: Vec<ArgumentSpan>,
@@ -58,16 +58,16 @@ pub enum NextAction {
     Close,
 }
 
-/// The phase of a connection, which answers requests until a fault or an error occurs.
+/// The phase of a connection. A connection answers requests until a fault or an error occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServingPhase {
-    /// Requests are answered.
+    /// The server answers requests.
     Serving,
     /// Requests are read and ignored.
     Silent,
-    /// Requests are read and ignored, and the connection is closed when all replies are sent.
+    /// The server reads and ignores requests, and closes the connection when all replies are sent.
     Leaving,
-    /// The connection is reset after the replies that are not delayed have been sent.
+    /// The server sends the replies that are not delayed, and then resets the connection.
     Resetting,
 }
 
@@ -86,8 +86,8 @@ pub struct DemoConnection {
     /// The end of the first request's wait for an entry of a stream or a list, or `None` if the request does
     /// not wait.
     waits_until_ns: Option<u64>,
-    /// Whether the client has closed its side of the connection. If so, more bytes may be readable even after a short
-    /// read.
+    /// Whether the client has closed its side of the connection. Even after a short read, such a connection may have
+    /// more bytes to read.
     pub hung_up: bool,
 }
 
@@ -99,8 +99,8 @@ impl DemoConnection {
         Self { client, socket, input, outbox, phase, is_paused: false, waits_until_ns, hung_up: false }
     }
 
-    /// Returns the time when the next delayed reply may be sent or the client's wait for an entry ends,
-    /// whichever is earlier. Returns `None` if no reply is delayed and the client does not wait.
+    /// Returns the earlier of two times: the end of the delay of the next reply, and the end of the client's wait for
+    /// an entry. Returns `None` if no reply is delayed and the client does not wait.
     pub fn held_until_ns(&self) -> Option<u64> {
         [self.outbox.held_until_ns(), self.waits_until_ns].into_iter().flatten().min()
     }
@@ -266,8 +266,8 @@ impl DemoConnection {
     }
 }
 
-/// The sent bytes are removed from the buffer if they are at least this many, and at least half of all bytes.
-/// An empty buffer keeps at most this much memory, in bytes.
+/// A number of bytes. Sent bytes are removed from the buffer if there are at least so many of them, and if they are at
+/// least half of the buffer. An empty buffer keeps at most this much memory.
 const KEPT: usize = 64 << 10;
 
 /// The output to one client.
@@ -276,7 +276,8 @@ pub struct Outbox {
     /// The buffer of replies: replies are appended, and unsent bytes at the end may be removed again.
     pub bytes: Vec<u8>,
     sent: usize,
-    /// The delays in order: a position in `bytes`, and the time before which no byte from there on is sent.
+    /// The delays in order. Each delay has a position in `bytes` and a time. Bytes from this position on are not sent
+    /// before this time.
     holds: VecDeque<(usize, u64)>,
 }
 

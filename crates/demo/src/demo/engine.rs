@@ -1,8 +1,8 @@
 //! Answers a request to the built-in server: finds the command, checks whether it may run, and runs or queues
 //! it.
 //!
-//! This module uses no sockets. It reads the clock once for each command, so the run time of a command begins
-//! at the end of the previous command, or when the event loop wakes up.
+//! This module uses no sockets. The engine reads the clock once for each command. The run time of a command therefore
+//! begins at the end of the previous command, or when the event loop wakes up.
 
 mod in_cluster;
 
@@ -50,8 +50,8 @@ impl Engine {
         if let FaultKind::Stall(length) = due.kind { Some(length) } else { None }
     }
 
-    /// Runs one round of housekeeping (there are `hz` rounds per second), and the requests of simulated clients that
-    /// read hot keys.
+    /// Runs one round of housekeeping, and the requests of simulated clients that read hot keys. There are `hz` rounds
+    /// per second.
     pub fn tick(&mut self) {
         self.state.with_data(|state| {
             state.tick();

@@ -27,7 +27,7 @@ use crate::clock::SECOND_NS;
 
 /// The token of the waker that interrupts the poll when the server has to stop.
 pub const WAKER: Token = Token(0);
-/// The token of the listeners; the tokens of clients are higher.
+/// The token of the listeners. Clients have higher tokens.
 const LISTENER: Token = Token(1);
 /// The shortest poll, in nanoseconds, that counts as idle time of the server.
 const IDLE_NS: u64 = 20_000;
@@ -36,7 +36,7 @@ const IDLE_NS: u64 = 20_000;
 pub struct ServerListener {
     /// The non-blocking socket.
     pub socket: Socket,
-    /// The path of a unix socket, which is shown as the address of its clients.
+    /// The path of a unix socket. The clients of this socket have the path as their address.
     pub name: String,
 }
 
@@ -48,7 +48,7 @@ pub struct EventLoop {
     last_client: usize,
     engine: Engine,
     stop: Arc<StopSignal>,
-    /// The timers of delayed replies, each as the time when a reply may be sent and the number of the client.
+    /// The timers of delayed replies. Each timer has the time when the reply may be sent, and the number of the client.
     timers: BTreeSet<(u64, usize)>,
     /// The clients whose connections may have more bytes to read.
     again: Vec<usize>,
@@ -126,8 +126,7 @@ impl EventLoop {
         }
     }
 
-    /// Returns how long the poll may wait at most, which is the time until the next timer, stall or round of
-    /// housekeeping.
+    /// Returns the longest time that the poll may wait: the time until the next timer, stall or round of housekeeping.
     fn poll_timeout(&self) -> Duration {
         if !self.again.is_empty() {
             return Duration::ZERO;
@@ -222,8 +221,8 @@ impl EventLoop {
 }
 
 impl ServerListener {
-    /// Returns the next new connection and the client's address, or `None` if no connection waits, or if the connection
-    /// cannot be accepted now.
+    /// Returns the next new connection and the client's address. Returns `None` if no connection waits, or if the
+    /// connection cannot be accepted now.
     fn next_client(&self) -> Option<(Socket, String)> {
         let (socket, peer) = loop {
             match self.socket.accept() {

@@ -52,8 +52,8 @@ pub struct Fault {
     pub scope: Scope,
     /// The requests or times when the fault applies.
     pub when: When,
-    /// If set, the fault applies only to one of the requests that arrived in one read: the one at this
-    /// position, from 1.
+    /// If set, the fault applies only to the request at this position, from 1, among the requests that arrived in the
+    /// same read.
     pub nth: Option<u64>,
     /// If set, the fault applies only to this node of a cluster, counted from 1.
     pub node: Option<usize>,
@@ -69,7 +69,7 @@ impl Fault {
 /// The kinds of faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The whole server does nothing for this long.
+    /// The whole server does nothing for this time.
     Stall(Duration),
     /// The command takes this much longer, and all clients wait until the command has ended.
     Slow(Duration),
@@ -115,7 +115,7 @@ impl FaultKind {
 pub enum Damage {
     /// Half of the reply is sent, and then nothing more on that connection.
     Cut {
-        /// Whether the connection is then closed. Otherwise it stays open without further replies.
+        /// Whether the connection is then closed. Otherwise the connection stays open without further replies.
         close: bool,
     },
     /// The server resets the connection (RST) and does not send the reply.
@@ -127,8 +127,8 @@ pub enum Damage {
 /// The commands to which a fault applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// The commands that load generators send: PING, ECHO, and every command with keys. Commands such as
-    /// HELLO, INFO and CONFIG have no faults, so that the server can still be observed.
+    /// The commands that load generators send: PING, ECHO, and every command with keys. Commands such as HELLO, INFO
+    /// and CONFIG have no faults, so that redyno can still observe the server.
     Load,
     /// The fault applies to every command.
     Any,

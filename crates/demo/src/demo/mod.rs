@@ -12,8 +12,8 @@
 //! replication or scripts. Its only transaction commands are MULTI and EXEC. Several servers can form a
 //! cluster.
 //!
-//! The built-in server does not depend on redyno's load, probes, sessions or screens. The built-in server and the rest
-//! of redyno share only the clock, the units, the slots of keys and the type of a password.
+//! The built-in server does not depend on redyno's load, probes, sessions or screens. Only four parts are common to the
+//! built-in server and the rest of redyno: the clock, the units, the slots of keys and the type of a password.
 
 mod channels;
 mod cluster;

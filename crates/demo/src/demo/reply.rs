@@ -67,7 +67,7 @@ impl<'a> ReplyWriter<'a> {
         self.bytes.extend_from_slice(b"+OK\r\n");
     }
 
-    /// Writes an error; line ends in the message become spaces, because a line end would end the reply.
+    /// Writes an error. Line ends in the message become spaces, because a line end would end the reply.
     pub fn error(&mut self, message: &str) {
         self.line(b'-', message.replace(['\r', '\n'], " ").as_bytes());
     }

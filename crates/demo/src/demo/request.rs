@@ -104,8 +104,8 @@ fn parse_array(bytes: &[u8], spans: &mut Vec<ArgumentSpan>) -> Result<Option<usi
     Ok(Some(at))
 }
 
-/// Parses the line at `at`: returns the number after the line's first byte and the position of the next line, or `None`
-/// if the line is incomplete.
+/// Parses the line at `at`. Returns the number after the line's first byte, and the position of the next line. Returns
+/// `None` if the line is incomplete.
 fn header(bytes: &[u8], at: usize, what: &'static str) -> Result<Option<(Option<i64>, usize)>, ReplyError> {
     let rest = &bytes[at..];
     match memchr(b'\n', rest) {

@@ -30,8 +30,8 @@ const BACKLOG: i32 = 1024;
 pub struct Options {
     /// The address to listen on; port 0 selects a free port.
     pub address: SocketAddr,
-    /// The path of a unix socket on which the server listens too. The file must not exist yet; it is removed at the
-    /// end.
+    /// The path of a unix socket on which the server listens too. The file must not exist yet. The server removes the
+    /// file at the end.
     pub unix_socket: Option<PathBuf>,
     /// The password that clients must send, or `None` if clients need no password.
     pub password: Option<Password>,
@@ -53,13 +53,13 @@ impl Default for Options {
     }
 }
 
-/// The reason why a server does not start, or why it fails later.
+/// The reason why a server did not start, or why a running server failed.
 #[derive(Debug, Error)]
 pub enum Error {
     /// Another server listens on this address.
     #[error("{0} is taken: another server listens there")]
     Taken(SocketAddr),
-    /// The server cannot listen on the address or the unix socket, and the reason is not another server.
+    /// The server cannot listen on the address or the unix socket, for another reason than [`Taken`](Self::Taken).
     #[error("cannot listen at {place}")]
     Listen {
         /// The address or the path of the unix socket.
@@ -78,7 +78,7 @@ pub enum Error {
     Unfit(String),
 }
 
-/// Starts a server on a new thread. The server accepts connections as soon as this function returns.
+/// Starts a server on a new thread. When this function returns, the server accepts connections.
 ///
 /// # Errors
 /// Fails if the server cannot listen on its address, or the system refuses a poll or a thread.

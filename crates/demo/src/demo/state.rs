@@ -1,12 +1,12 @@
-//! The state of the built-in server: its data, clients, parameters, counters and logs, and the request to
-//! stop. It also contains the schedule of commands that a simulated fault makes slower:
+//! The state of the built-in server: its data, clients, parameters, counters and logs, and the request to stop. The
+//! state also contains the schedule of commands that a simulated fault makes slower:
 //!
 //! ```text
 //! script   ├── GET ──┤├── GET ──┤├── GET ──┤      each begins when the previous one had to end
 //! thread   ├── GET ────┤├─ GET ──┤├─ GET ───┤     however late the system woke the thread
 //! ```
-//! So if requests are always waiting, the number of commands per second is exact. For example, commands of
-//! 100 µs run 10 000 times per second.
+//! If requests are always waiting, the number of commands per second is therefore exact. For example, commands of 100
+//! µs run 10 000 times per second.
 
 pub mod config;
 mod stats;
@@ -139,7 +139,7 @@ impl ServerState {
         self.stop.sleep(length);
     }
 
-    /// Makes a command longer by `length`. All clients wait meanwhile. The wait is shorter if earlier
+    /// Makes a command longer by `length`. All clients wait until the command ends. The wait is shorter if earlier
     /// commands took too long.
     pub fn delay_command(&mut self, length: Duration) {
         if length.is_zero() {
@@ -155,8 +155,8 @@ impl ServerState {
         self.spending.end();
     }
 
-    /// Calls `act`, which finds the data in `databases`. In a cluster, the nodes of a shard share their data,
-    /// so `databases` contains the data only during this call, and the data is locked meanwhile.
+    /// Calls `act`, which finds the data in `databases`. In a cluster, the nodes of a shard share their data.
+    /// `databases` contains the shared data only during this call, and this node holds the lock of the data.
     pub fn with_data<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
         let Some(member) = self.member.clone() else { return act(self) };
         let mut data = member.shared.databases(member.shard);

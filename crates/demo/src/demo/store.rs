@@ -3,7 +3,7 @@
 //!
 //! The store uses no sockets, no protocol and no clock. Its caller sets the present time.
 //!
-//! The estimate for a large value does not visit all its members.
+//! For a large value, the estimate does not visit all members.
 
 mod database;
 
@@ -90,7 +90,7 @@ impl Value {
 pub trait ValueType: Default {
     /// Returns the value as this type, or `None` if the value has another type.
     fn of(value: &Value) -> Option<&Self>;
-    /// Returns the value as this type, so that it can be changed, or `None` if the value has another type.
+    /// Returns a mutable reference to the value as this type, or `None` if the value has another type.
     fn of_mut(value: &mut Value) -> Option<&mut Self>;
     /// Converts a value of this type to a [`Value`].
     fn wrap(self) -> Value;
@@ -127,7 +127,7 @@ kinds! {
 #[derive(Debug, Default)]
 pub struct SortedSet {
     scores: Map<Arc<[u8]>, f64>,
-    /// The members in the order of their scores; members with the same score are sorted by their bytes.
+    /// The members in the order of their scores. Members with the same score are sorted by their bytes.
     order: BTreeMap<(i64, Arc<[u8]>), f64>,
 }
 
@@ -166,7 +166,7 @@ impl SortedSet {
 /// An append-only log of entries.
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// The entries with their ids, and the fields and values of each as an encoded array.
+    /// The entries. Each entry has an id and an encoded array of its fields and values.
     entries: VecDeque<(EntryId, Box<[u8]>)>,
     /// The id of the last entry.
     last: EntryId,

@@ -94,7 +94,7 @@ impl ClusterLayout {
         ranges
     }
 
-    /// Ends the move of a slot: its new owner is `shard`.
+    /// Ends the move of a slot, and makes `shard` the owner of the slot.
     pub fn assign(&mut self, slot: u16, shard: usize) {
         self.moving.remove(&slot);
         self.owners[usize::from(slot)] = shard;

@@ -1,4 +1,4 @@
-//! Decides for a node of the built-in cluster which requests it answers, and where it redirects the others.
+//! Decides which requests a node of the built-in cluster answers, and to which node it redirects all other requests.
 
 use std::sync::Arc;
 
@@ -19,12 +19,13 @@ pub struct Member {
     pub shard: usize,
 }
 
-/// What a client has declared before its request, with the commands ASKING and READONLY.
+/// The state that a client has set with the commands ASKING and READONLY before its request.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientFlags {
     /// Whether the client has sent ASKING, because its request was redirected to this node with ASK.
     pub asking: bool,
-    /// Whether a replica may answer the request: the client has sent READONLY, and the request does not write.
+    /// Whether a replica may answer the request. This is true if the client has sent READONLY and the request does not
+    /// write.
     pub reading: bool,
 }
 
@@ -51,7 +52,7 @@ impl Member {
         layout.owner(slot) == self.shard && layout.is_primary(self.node)
     }
 
-    /// Returns the slot of a request with these keys if the node may answer the request, or `None` if there are no
+    /// Returns the slot of these keys, if the node may answer a request with these keys. Returns `None` if there are no
     /// keys. `data` contains the keys of the node's shard.
     ///
     /// # Errors

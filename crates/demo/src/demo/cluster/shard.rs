@@ -8,7 +8,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::layout::ClusterLayout;
 use crate::demo::store::{Database, databases};
 
-/// The number of keys that a move of slots checks before it unlocks both shards for a moment.
+/// A move of slots checks this number of keys, and then unlocks both shards for a moment.
 const CHECKED_AT_ONCE: usize = 1000;
 
 /// The state that all nodes of a cluster share.

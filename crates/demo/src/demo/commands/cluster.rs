@@ -1,5 +1,5 @@
-//! The built-in server's cluster commands: CLUSTER, ASKING, READONLY, ROLE. A server outside a cluster
-//! accepts only ROLE of these commands.
+//! The built-in server's cluster commands: CLUSTER, ASKING, READONLY, ROLE. Of these commands, a server outside a
+//! cluster accepts only ROLE.
 
 use std::{cmp::Reverse, fmt::Write, sync::Arc};
 
@@ -129,7 +129,7 @@ pub fn nodes(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Returns the slots that move from or to a shard, as the shard's primary lists them in CLUSTER NODES.
+/// Returns the slots that move from or to a shard, in the format of CLUSTER NODES.
 fn on_the_move(layout: &ClusterLayout, shard: usize) -> String {
     let moving = layout.moving.iter().map(|(slot, to)| (slot, layout.owner(*slot), *to));
     moving
@@ -260,8 +260,8 @@ fn order(call: &Call<'_>) -> Result<(usize, bool), ReplyError> {
     Ok((limit, ascending))
 }
 
-/// Runs CLUSTER FAILOVER: the replica has all data of its primary, so the replica takes over at once. The
-/// options of the command make no difference.
+/// Runs CLUSTER FAILOVER. The replica has all data of its primary, so the replica takes over at once. The options of
+/// the command have no effect.
 pub fn fail_over(call: &mut Call<'_>) -> CommandResult {
     let member = member(call)?;
     if call.arguments.len() == 3 && ![&b"force"[..], b"takeover"].contains(&call.word(2).as_slice()) {

@@ -138,7 +138,8 @@ pub fn client_id(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// CLIENT LIST leaves out the fields that the built-in server does not track: ages, buffers, subscriptions.
+/// Runs CLIENT LIST. The reply lacks the fields that the built-in server does not track: ages, buffers and
+/// subscriptions.
 pub fn client_list(call: &mut Call<'_>) -> CommandResult {
     let mut clients: Vec<(&usize, &ClientSession)> = call.state.sessions.iter().collect();
     clients.sort_by_key(|(id, _)| **id);
@@ -169,7 +170,7 @@ fn client_name(name: &[u8]) -> Result<String, ReplyError> {
     name.ok_or(ReplyError::other("ERR Client names cannot contain spaces, newlines or special characters."))
 }
 
-/// CLIENT SETINFO is accepted, but its values are not stored.
+/// Runs CLIENT SETINFO. The server accepts the values, but does not store them.
 pub fn client_setinfo(call: &mut Call<'_>) -> CommandResult {
     call.reply.ok();
     Ok(())
@@ -185,8 +186,8 @@ pub fn multi(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// EXEC runs the queued commands and replies with an array of their replies and errors. The statistics count
-/// each queued command and EXEC itself.
+/// Runs EXEC. EXEC runs the queued commands, and replies with an array of their replies and errors. The statistics
+/// count each queued command and EXEC itself.
 pub fn exec(call: &mut Call<'_>) -> CommandResult {
     let transaction = call.session().transaction.take().ok_or(ReplyError::other("ERR EXEC without MULTI"))?;
     if transaction.broken {

@@ -67,8 +67,8 @@ fn clients(call: &Call<'_>) -> String {
     format!("connected_clients:{connected}\nmaxclients:{most}\nblocked_clients:{blocked}\n")
 }
 
-/// `used_memory` is the size of the data alone. The server may share its process with the load generator, so
-/// the memory of the process would be misleading.
+/// Returns the section about memory. `used_memory` is the size of the data alone. The server may share its process with
+/// the load generator, so the memory of the process would be misleading.
 fn memory(call: &Call<'_>) -> String {
     let used = call.state.used_bytes();
     let resident = resident_bytes().map(|bytes| format!("used_memory_rss:{bytes}\n"));
@@ -85,7 +85,7 @@ fn sum(call: &Call<'_>, of: fn(&Database) -> u64) -> u64 {
     call.state.databases.iter().map(of).sum()
 }
 
-/// The built-in server has no persistence: it loads and saves nothing, but it counts the changes.
+/// Returns the section about persistence. The built-in server counts the changes of keys, but loads and saves nothing.
 fn persistence(call: &Call<'_>) -> String {
     format!(
         "loading:0\nrdb_changes_since_last_save:{}\nrdb_bgsave_in_progress:0\nrdb_last_bgsave_status:ok\n\
@@ -116,8 +116,8 @@ fn stats(call: &Call<'_>) -> String {
     )
 }
 
-/// This is the CPU time of the server's thread. The CPU time of the process would be misleading, because the
-/// load generator may run in the same process.
+/// Returns the section about CPU time, with the CPU time of the server's thread. The CPU time of the process would be
+/// misleading, because the load generator may run in the same process.
 fn cpu(_: &Call<'_>) -> String {
     let [system, user] = thread_cpu().map(|time| format!("{:.6}", time.as_secs_f64()));
     format!(
@@ -126,7 +126,8 @@ fn cpu(_: &Call<'_>) -> String {
     )
 }
 
-/// The replicas of a cluster share the data of their primary, so they never lag behind.
+/// Returns the section about replication. The replicas of a cluster share the data of their primary, so they never lag
+/// behind.
 fn replication(call: &Call<'_>) -> String {
     let Some(member) = &call.state.member else {
         return "role:master\nconnected_slaves:0\n".to_owned();

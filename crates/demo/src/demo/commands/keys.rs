@@ -46,8 +46,8 @@ pub fn dbsize(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Runs FLUSHALL, or FLUSHDB if `is_all` is false. Both accept SYNC and ASYNC, and free the memory at once with either
-/// option.
+/// Runs FLUSHALL, or FLUSHDB if `is_all` is false. Both commands accept SYNC and ASYNC, but always free the memory at
+/// once.
 pub fn flush(call: &mut Call<'_>, is_all: bool) -> CommandResult {
     if call.state.is_replica() {
         return Err(ReplyError::other("READONLY You can't write against a read only replica."));
@@ -132,8 +132,8 @@ pub fn set(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// Converts the time to live in argument `index`, in units of `unit_ms` milliseconds, to an expiry time in ms since
-/// 1970.
+/// Converts a time to live to an expiry time in ms since 1970. Argument `index` has the time to live, in units of
+/// `unit_ms` milliseconds.
 fn expiry_ms(call: &Call<'_>, command: &'static str, index: usize, unit_ms: u64) -> Result<u64, ReplyError> {
     u64::try_from(call.integer(index)?)
         .ok()

@@ -56,7 +56,7 @@ pub fn latency_reset(call: &mut Call<'_>) -> CommandResult {
     Ok(())
 }
 
-/// LATENCY HISTOGRAM leaves out unknown commands and commands that never ran, as Redis does.
+/// Runs LATENCY HISTOGRAM. As in Redis, the reply leaves out unknown commands, and commands that never ran.
 pub fn latency_histogram(call: &mut Call<'_>) -> CommandResult {
     let names = call.arguments.from(2);
     let mut ids: Vec<CommandId> = match names.len() {

@@ -1,6 +1,5 @@
-//! The built-in server's commands SUBSCRIBE, PSUBSCRIBE and PUBLISH, and SSUBSCRIBE and SPUBLISH for sharded
-//! channels. A client keeps its channels until it disconnects. Keyspace notifications are sent as messages,
-//! too.
+//! The built-in server's commands SUBSCRIBE, PSUBSCRIBE and PUBLISH, and SSUBSCRIBE and SPUBLISH for sharded channels.
+//! A client keeps its channels until it disconnects. The server also sends keyspace notifications as messages.
 
 use super::{Call, CommandResult};
 use crate::{
@@ -47,8 +46,8 @@ pub fn publish(call: &mut Call<'_>, kind: ChannelKind) -> CommandResult {
     Ok(())
 }
 
-/// Posts a message to the subscribers of its channel, and of patterns that the name of a normal channel matches.
-/// Returns how often the message was posted.
+/// Posts a message to the subscribers of its channel. If the channel is normal, also posts the message to the
+/// subscribers of matching patterns. Returns the number of posted copies.
 fn deliver(state: &mut ServerState, kind: ChannelKind, name: &[u8], message: &[u8]) -> usize {
     let clients = state.channels.of(kind).get(name).cloned().unwrap_or_default();
     let word = if kind == ChannelKind::Sharded { "smessage" } else { "message" };
@@ -74,7 +73,7 @@ pub fn notify_set(call: &mut Call<'_>, key: &[u8]) {
     }
 }
 
-/// Posts a message to a client. The message consists of `words`, and the value that `write` writes.
+/// Posts a message to a client. The message consists of `words` and a last value, which `write` writes.
 fn post(state: &mut ServerState, client: usize, words: &[&[u8]], write: impl FnOnce(&mut ReplyWriter<'_>)) {
     let mut bytes = Vec::new();
     let protocol = state.sessions.get(&client).map_or(RespProtocol::Resp2, |session| session.protocol);

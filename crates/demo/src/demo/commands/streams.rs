@@ -1,5 +1,5 @@
-//! The built-in server's commands for streams. It supports only the commands that redyno itself sends: for a
-//! fleet (several machines that generate one load), and for workloads that read streams.
+//! The built-in server's commands for streams. The server supports only the stream commands that redyno sends. redyno
+//! sends such commands for workloads that read streams, and for a fleet (several machines that generate one load).
 
 use super::{Call, CommandResult, float};
 use crate::demo::{
@@ -14,7 +14,7 @@ pub(super) const NO_GROUP: ReplyError = ReplyError::fixed("NOGROUP No such consu
 /// The highest possible ID of an entry.
 const LAST: EntryId = (u64::MAX, u64::MAX);
 
-/// Runs XADD, with the option MAXLEN. The stream is cut to exactly the length after MAXLEN, even with `~`.
+/// Runs XADD, with the option MAXLEN. The server cuts the stream to exactly the length after MAXLEN, even with `~`.
 pub fn add_entry(call: &mut Call<'_>) -> CommandResult {
     let mut at = 2;
     let most = match call.word(at).as_slice() {

@@ -17,7 +17,7 @@ use crate::demo::{
 /// Flag: load generators send this command. A fault that names no command applies to all commands with this
 /// flag.
 pub const LOAD: u16 = 1;
-/// Flag: the command may need more memory, so it is refused when the data exceeds `maxmemory`.
+/// Flag: the command may need more memory, so the server refuses it when the data exceeds `maxmemory`.
 pub const GROWS: u16 = 2;
 /// Flag: the command may run before AUTH.
 pub const OPEN: u16 = 4;

@@ -1,5 +1,5 @@
-//! The built-in server's command CLIENT TRACKING: the server sends a client a message when another client
-//! changes a key that the first client has read.
+//! The built-in server's command CLIENT TRACKING. A client that tracks keys gets a message when another client changes
+//! a key that it has read.
 
 use super::{COMMANDS, Call, CommandResult, READS};
 use crate::demo::{

@@ -55,7 +55,7 @@ pub fn answer_in_cluster(
     }
 }
 
-/// Returns true if this server is the node that may answer the request, or if it is not in a cluster.
+/// Returns true if this server may answer the request, or if this server is not in a cluster.
 pub fn is_placed(
     state: &mut ServerState,
     client: (usize, CommandId),

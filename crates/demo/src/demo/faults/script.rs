@@ -50,8 +50,8 @@ struct FaultRule {
     occasions: u64,
     /// The next time when a timed fault applies; `u64::MAX` means never again.
     due_ns: u64,
-    /// The fraction of a read of a hot key that is still due after a round of housekeeping, in units of
-    /// 1/`hz`.
+    /// The part of a read of a hot key that is left after a round of housekeeping, in units of 1/`hz`. The next round
+    /// adds this part to its reads.
     remainder: u64,
 }
 
@@ -84,7 +84,7 @@ impl FaultScript {
         treatment
     }
 
-    /// Returns the time when the next fault that does not depend on requests is due.
+    /// Returns the due time of the next fault that does not depend on requests.
     pub fn next_due_ns(&self) -> Option<u64> {
         let timed = self.rules.iter().filter(|rule| rule.fault.kind.is_timed());
         timed.map(|rule| rule.due_ns).min().filter(|due_ns| *due_ns < u64::MAX)
@@ -99,8 +99,8 @@ impl FaultScript {
         Some(rule.fault.clone())
     }
 
-    /// Returns the keys that are hot now, each with the number of reads to add to it. The server calls this `hz` times per
-    /// second.
+    /// Returns the keys that are hot now, each with the number of reads that are due. The server calls this `hz` times
+    /// per second.
     pub fn hot_reads(&mut self, now_ns: u64, hz: u64) -> Vec<(String, u64)> {
         let hot = |rule: &mut FaultRule| match &rule.fault.kind {
             FaultKind::Hot { key, per_s } if rule.due_ns <= now_ns => {
@@ -140,8 +140,8 @@ impl FaultRule {
         }
     }
 
-    /// Makes a periodic fault due again at the end of the period that contains `now_ns`, and any other fault
-    /// never again. Earlier periods without requests are skipped.
+    /// Schedules the next occurrence of the fault. A periodic fault is due again at the end of the period that contains
+    /// `now_ns`. Earlier periods without requests are skipped. Any other fault is never due again.
     fn schedule(&mut self, now_ns: u64) {
         self.due_ns = match self.fault.when {
             When::Every(period) => {
@@ -167,7 +167,7 @@ impl FaultRule {
     }
 }
 
-/// Returns the text of the error with this prefix. Common prefixes have the message of Redis, and all others have a
+/// Returns the text of the error with this prefix. Common prefixes have the message of Redis. All other prefixes have a
 /// general message.
 fn error_text(prefix: &str) -> String {
     let message = match prefix {

@@ -4,9 +4,8 @@
 //! entries: [ key, value │ key, value │ … ]     the last one takes the place of a removed one
 //!              0            1                  SCAN goes from the end to the beginning
 //! ```
-//! So SCAN returns every key that exists from the first call to the last call, even if other keys are added
-//! or removed in between. If an entry moves, SCAN either has visited it before or visits it later at its new
-//! index.
+//! SCAN therefore returns every key that exists from the first call to the last call, even if other keys are added or
+//! removed in between. SCAN has visited a moved entry before the move, or visits the entry later at its new index.
 
 use super::{Map, Value, ValueType};
 use crate::{
@@ -28,7 +27,7 @@ pub struct Database {
     swept: usize,
     /// The estimated size of all keys and values in bytes.
     pub bytes: usize,
-    /// The number of keys in each slot of a cluster; the list is empty if keys are not counted by slot.
+    /// The number of keys in each slot of a cluster. The list is empty if keys are not counted by slot.
     in_slots: Vec<usize>,
     now_ms: u64,
     /// The number of reads that found their key.
@@ -37,7 +36,7 @@ pub struct Database {
     pub misses: u64,
     /// The number of keys that were removed because they had expired.
     pub expired: u64,
-    /// The keys that have expired, for the notification of clients; `None` if no client tracks keys.
+    /// The expired keys of which clients must be notified. `None` if no client tracks keys.
     pub expired_keys: Option<Vec<Box<[u8]>>>,
     /// The number of writes to keys, including writes that did not change the value.
     pub changes: u64,
