@@ -6,9 +6,9 @@
 //!            ▁▂▁▁▂▁▁▇█▇▇█▇▇▂▁▁▂                           ▼
 //!                   └─────┘ outside for 3 s: a shift, until the figure is inside for 3 s
 //! ```
-//! The usual level is called the *baseline*. The values of a shift do not change the baseline. If a shift
-//! lasts for minutes, its level becomes the baseline. A baseline contains only the values of the last 10
-//! minutes, so it follows a slow rise. For example, if a figure takes an hour to double, no shift is found.
+//! The usual level is called the *baseline*. The values of a shift do not change the baseline. If a shift lasts for
+//! minutes, its level becomes the baseline. A baseline contains only the values of the last 10 minutes, so the baseline
+//! follows a slow rise. For example, no shift is found if a figure takes an hour to double.
 
 use std::collections::VecDeque;
 
@@ -18,18 +18,18 @@ const CELL_S: f64 = 10.0;
 const LEAST_VALUES: usize = 3;
 /// The largest number of cells in a baseline. All cells together cover 10 minutes.
 const CELLS: usize = 60;
-/// The smallest spread, as a share of the level. Without this minimum, a tiny change of a constant figure would be a
-/// shift.
+/// The smallest spread, as a share of the level. Without this minimum, a tiny change of an almost constant figure would
+/// count as a shift.
 const LEAST_SPREAD: f64 = 0.05;
 /// In a normal distribution, the ratio of the interquartile range to the standard deviation.
 const QUARTILES_TO_DEVIATION: f64 = 1.349;
-/// The smallest distance of a shift from the usual level, in spreads. Noise hardly ever reaches this number of standard
-/// deviations.
+/// The smallest distance of a shift from the usual level, as a multiple of the spread. Noise rarely reaches this number
+/// of standard deviations.
 const SPREADS: f64 = 6.0;
-/// A shift begins when a figure is outside its usual level for this time, in seconds. It ends when the figure
-/// is back for the same time.
+/// A shift begins when a figure is outside its usual level for this time, in seconds. The shift ends when the figure is
+/// back for the same time.
 const HELD_S: f64 = 3.0;
-/// After a shift has lasted this long, its level becomes the usual level. In seconds.
+/// After a shift has lasted this long, in seconds, its level becomes the usual level.
 const SETTLED_S: f64 = 180.0;
 /// A value covers the time since the previous value, but at most this many seconds. A longer gap between
 /// values is not part of a shift.
@@ -109,7 +109,7 @@ pub struct ShiftThreshold {
 }
 
 impl ShiftThreshold {
-    /// Returns 1 if `value` is above the usual level, -1 if it is below, and 0 otherwise. The difference must
+    /// Returns 1 if `value` is above the usual level, -1 if `value` is below it, and 0 otherwise. The difference must
     /// be at least `part` times the smallest difference.
     fn side(self, usual: UsualLevel, value: f64, part: f64) -> i8 {
         let away = value - usual.level;
@@ -130,7 +130,7 @@ pub struct LevelShift {
     pub since_s: f64,
     /// The usual level before the shift.
     pub from: f64,
-    /// The level during the shift so far.
+    /// The level of the figure during the shift so far.
     pub to: f64,
     /// How the shift ended, or `None` while the shift lasts.
     pub end: Option<ShiftEnd>,
@@ -139,23 +139,23 @@ pub struct LevelShift {
 /// The end of a level shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ShiftEnd {
-    /// The figure is at its usual level again. The first number is the time of the return, in seconds of the
-    /// session. The second number is the figure's value now.
+    /// The figure is at its usual level again. The first number is the time of the return, in seconds of the session.
+    /// The second number is the present value of the figure.
     Back(f64, f64),
-    /// The figure has moved to the other side of its usual level, where a new shift begins. The numbers are
-    /// as for `Back`.
+    /// The figure has moved to the other side of its usual level. A new shift begins there. The numbers have the same
+    /// meaning as for `Back`.
     Crossed(f64, f64),
     /// The shift has lasted so long that its level has become the usual level.
     NewLevel,
 }
 
-/// Watches one figure for level shifts.
+/// Watches a figure and reports its level shifts.
 #[derive(Debug, Clone, Default)]
 pub struct LevelWatch {
     difference: ShiftThreshold,
     baseline: Baseline,
     last: Option<(f64, f64)>,
-    /// The current shift, and the baseline of its values.
+    /// The current shift, and the baseline of the values during the shift.
     shift: Option<(LevelShift, Baseline)>,
     /// The latest values, which may begin or end a shift, each with its time.
     doubtful: Vec<(f64, f64)>,
@@ -281,7 +281,7 @@ mod tests {
 
     const LATENCY: ShiftThreshold = ShiftThreshold { factor: 2.0, least: 0.2 };
 
-    /// Returns the begins and ends of shifts in a series with one value per second.
+    /// Returns the beginnings and ends of shifts in a series with one value per second.
     fn shifts(values: impl IntoIterator<Item = f64>) -> Vec<(usize, LevelShift)> {
         let mut watch = LevelWatch::new(LATENCY);
         let found = values.into_iter().zip(1_usize..).map(|(value, s)| (s, watch.push(s as f64, value)));

@@ -1,5 +1,5 @@
-//! A coarse distribution of latencies, as servers count it (`LATENCY HISTOGRAM`): the number of values in
-//! each bucket.
+//! A coarse distribution of latencies: the number of values in each bucket. Servers count latencies in this form
+//! (`LATENCY HISTOGRAM`).
 //!
 //! The borders of buckets are about powers of two in microseconds. A percentile is reported as the upper border of its
 //! bucket. The true value is between half of this border and the whole border.

@@ -1,11 +1,13 @@
-//! A distribution of latencies in little memory. redyno can store one for every 250 ms of a long session.
+//! A distribution of latencies in little memory. redyno can store such a distribution for every 250 ms of a long
+//! session.
 //!
 //! ```text
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency
 //!  16 bytes a cell  2 to 4 a bucket    dense            32 buckets an octave
 //! ```
 //! The counts, the sum, the minimum and the maximum are exact. Each octave (a factor of two) has 32 steps. A latency is
-//! reported as the upper end of its step, so the reported latency is never too short, and at most 3.2 % too long.
+//! reported as the upper end of its step. The reported latency is therefore never too short, and at most 3.2 % too
+//! long.
 
 use super::{
     Latency,
@@ -39,8 +41,8 @@ fn upper(bucket: u64) -> u64 {
 /// A distribution of latencies in coarser steps than [`Latency`]. By default, it is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compact {
-    /// The non-empty buckets, ascending. Each bucket consists of its distance from the previous bucket and of its
-    /// count, both in LEB128 (seven bits per byte).
+    /// The non-empty buckets, ascending. Each bucket consists of two numbers in LEB128 (seven bits per byte): the
+    /// distance from the previous bucket, and the count.
     packed: Box<[u8]>,
     totals: Totals,
 }
@@ -74,10 +76,11 @@ impl Compact {
         })
     }
 
-    /// Adds each latency to the count of one of `rows`. `ends_ns` are the upper ends of the rows, ascending.
-    /// A latency belongs to the first row that does not end below it, or to the last row.
+    /// Adds each latency to the count of one of `rows`. `ends_ns` contains the upper ends of the rows, ascending. A
+    /// latency belongs to the first row with an upper end at or above the latency. If there is no such row, the latency
+    /// belongs to the last row.
     ///
-    /// If a row ends within a step, all latencies of this step count as if they were at the step's upper end.
+    /// If a row ends within a step, all latencies of this step count as the step's upper end.
     pub fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
         let Some(last) = rows.len().checked_sub(1) else { return };
         let mut row = 0;
@@ -92,7 +95,7 @@ impl Compact {
     }
 }
 
-/// Returns `latency` in the steps of a [`Compact`].
+/// Converts `latency` to the coarser steps of a [`Compact`].
 pub fn coarser(latency: &Latency) -> Latency {
     let mut cells: Vec<_> = latency.cells().iter().map(|(ns, n)| (upper(bucket(*ns)), *n)).collect();
     add_neighbours(&mut cells);
@@ -120,7 +123,7 @@ pub(crate) fn pack_number(mut number: u64, to: &mut Vec<u8>) {
     to.push(number as u8);
 }
 
-/// Removes a [packed](pack_number) number from the front of `bytes`; `None` at the end.
+/// Removes a [packed](pack_number) number from the front of `bytes`. Returns `None` at the end.
 #[inline]
 pub(crate) fn unpack_number(bytes: &mut &[u8]) -> Option<u64> {
     let (mut number, mut shift) = (0, 0);
@@ -149,7 +152,7 @@ impl Default for Blend {
 }
 
 impl Blend {
-    /// Adds a distribution.
+    /// Adds a distribution to the sum.
     pub fn add(&mut self, part: &Compact) {
         part.buckets().for_each(|(bucket, n)| self.dense[bucket as usize] += n);
         self.totals.add(&part.totals);

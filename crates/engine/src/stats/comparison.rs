@@ -14,8 +14,8 @@ use crate::units;
 pub(super) const SMALLEST: f64 = 0.02;
 /// Two sides count as the same if the confidence interval excludes every difference larger than this share.
 pub(super) const CLOSE: f64 = 0.05;
-/// An interval touches zero if one of its ends is nearer to zero than this share. An end that is so near to zero is
-/// shown as 0.0 %.
+/// An interval touches zero if one of its ends is nearer to zero than this share. The end of such an interval is shown
+/// as 0.0 %.
 pub(super) const TOUCHES: f64 = 0.000_5;
 
 /// The direction in which a figure is better.
@@ -27,8 +27,8 @@ pub enum Better {
     Lower,
 }
 
-/// The relative difference between the two compared measurements (sides), as a share of the first side's
-/// value. For example, 0.1 means that the second side is 10 % larger.
+/// The relative difference between the two compared measurements (sides), as a share of the first side's value. For
+/// example, 0.1 means that the second side is 10 % larger.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
     /// The most likely value of the difference, or `None` if a side has no values.
@@ -42,9 +42,9 @@ pub struct Comparison {
 /// The result for the second side, compared with the first side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
-    /// The second side is better, and the difference is larger than noise.
+    /// The second side is better. The difference is larger than noise.
     Better,
-    /// The second side is worse, and the difference is larger than noise.
+    /// The second side is worse. The difference is larger than noise.
     Worse,
     /// The sides count as the same, because the measurement excludes every difference larger than `above`.
     Same {
@@ -95,23 +95,23 @@ pub enum Reason {
     TooLittle,
     /// There are too few pairs, or too few runs of one side.
     TooFew,
-    /// The confidence interval contains zero, but also relevant differences.
+    /// The confidence interval contains zero and also differences that would matter.
     Noise,
-    /// The confidence interval is too wide. About this many more seconds would make the verdict clear.
+    /// The confidence interval is too wide. About this many more seconds of measurement would make the verdict clear.
     MoreSeconds {
         /// The number of further seconds of the first side, or `None` if the first side has enough.
         first: Option<f64>,
         /// The number of further seconds of the second side.
         second: f64,
     },
-    /// Noise alone does not explain the difference, but a drift of the machine may explain the difference.
+    /// Noise alone does not explain the difference. A drift of the machine may explain it.
     Drift,
     /// A few unusual seconds cause the difference. The difference of the whole measurements is outside the
     /// confidence interval of single seconds.
     SingleSeconds {
         /// The lower end of the confidence interval for a usual second, as a share of the first side.
         low: f64,
-        /// The upper end.
+        /// The upper end of this confidence interval.
         high: f64,
     },
 }
@@ -121,8 +121,8 @@ impl Comparison {
     pub(super) const NOTHING: Self =
         Self { change: None, interval: None, verdict: Verdict::NotClear(Reason::TooLittle) };
 
-    /// Builds a comparison from a difference of logarithms and its confidence interval. The sides are the same if the
-    /// interval excludes differences above `close`.
+    /// Builds a comparison from a difference of logarithms and its confidence interval. The sides count as the same if
+    /// the interval excludes differences above `close`.
     pub(super) fn of(estimate: f64, interval: Option<(f64, f64)>, better: Better, close: f64) -> Self {
         let change = estimate.exp_m1();
         let interval = interval.map(|(low, high)| (low.exp_m1(), high.exp_m1()));
@@ -142,10 +142,10 @@ impl Comparison {
 }
 
 impl Comparison {
-    /// Returns the verdict on a figure with the difference `change` between the two whole measurements, as a
-    /// share of the first side. `self` compares the values of single seconds. If `change` is outside the
-    /// interval of `self` by more than the smallest reported difference, the seconds do not explain the
-    /// change. Then the verdict is not clear.
+    /// Returns the verdict on a figure. `change` is the difference between the two whole measurements, as a share of
+    /// the first side. `self` compares the values of single seconds. `change` may be outside the interval of `self` by
+    /// more than the smallest reported difference. Then the seconds do not explain the change, and the verdict is not
+    /// clear.
     #[must_use]
     pub fn of_change(self, change: Option<f64>) -> Self {
         match change.zip(self.interval) {

@@ -1,12 +1,12 @@
-//! The points of HdrHistogram's plot of a latency distribution. The plot shows the latency for each
-//! percentile, with a stretched tail.
+//! The points of HdrHistogram's plot of a latency distribution. The plot shows the latency for each percentile, and
+//! stretches the tail.
 //!
 //! ```text
 //!   nines  0         1         2         3         4      = log10 1 / (1 - quantile)
 //!   share  0 %      90 %      99 %    99.9 %   99.99 %
 //! ```
-//! Each further nine of the percentile (99 %, 99.9 %, …) has the same width. So the slowest of a million
-//! requests is as easy to read as the median. The axis is that of
+//! Each further nine of the percentile (99 %, 99.9 %, …) has the same width. The slowest of a million requests is
+//! therefore as easy to read as the median. The axis is the same as in
 //! `hdrhistogram.github.io/HdrHistogram/plotFiles.html`.
 
 use super::{Latency, latency::ENOUGH_ABOVE};
@@ -35,7 +35,7 @@ pub fn nines_for(count: u64) -> u32 {
 
 impl Latency {
     /// Returns the curve over an axis of `nines` nines, in `steps` steps. Each element is the latency in ns at the
-    /// middle of a step, or `None` if fewer than ten samples are above this percentile.
+    /// middle of a step. The element is `None` if fewer than ten samples are above this percentile.
     pub fn curve(&self, nines: u32, steps: usize) -> Vec<Option<u64>> {
         let step = f64::from(nines) / steps.max(1) as f64;
         let quantiles = (0..steps).map(|n| quantile_at((n as f64 + 0.5) * step));

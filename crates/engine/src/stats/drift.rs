@@ -1,4 +1,4 @@
-//! Computes how much two series of measurements with the same setting may differ because of noise and of a possible
+//! Computes how much two series of measurements with the same setting may differ. The causes are noise and a possible
 //! drift of the machine.
 //!
 //! ```text
@@ -6,16 +6,15 @@
 //!    · ·  ··  · ·
 //!           ··  ·····  drift: longer series differ more, and series that are further apart differ even more
 //! ```
-//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too
-//! narrow. Each series is modelled as a *local level*: white noise on a level that follows a random walk
-//! (Harvey, "Forecasting, structural time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds
-//! are first grouped into ten blocks, which removes most of the correlation between neighbours. A single
-//! series does not show how large the random walk is in comparison with the noise. For example, a walk from
-//! one minute to the next may be as large as the noise and hardly be visible within each minute. So the ratio
-//! of the walk to the noise is not estimated. Instead, ratios from 0 to 256 are weighted by how well they
-//! explain both series. (The weight is the diffuse likelihood from the Kalman filter, with the scale of the
-//! noise integrated out.) The distribution of the difference is a mixture of one Student distribution per
-//! ratio (model averaging: Hoeting, Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
+//! The seconds of one run depend on each other, so an interval from their spread alone is far too narrow. Each series
+//! is modelled as a *local level*: white noise on a level that follows a random walk (Harvey, "Forecasting, structural
+//! time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first grouped into ten blocks, which
+//! removes most of the correlation between neighbours. A single series does not show the ratio of the random walk to
+//! the noise. For example, a walk may be as large as the noise from one minute to the next, and hardly be visible
+//! within each minute. So this module does not estimate the ratio of the walk to the noise. Instead, it weights ratios
+//! from 0 to 256 by how well they explain both series. (The weight is the diffuse likelihood from the Kalman filter,
+//! with the scale of the noise integrated out.) The distribution of the difference is a mixture of one Student
+//! distribution per ratio (model averaging: Hoeting, Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
 //!
 //! The tests of [`seconds`](super::seconds) verify the coverage of the mixture for three kinds of seconds:
 //! autocorrelated seconds, a random walk, and 1/f drift.
@@ -41,8 +40,8 @@ const RATIOS: [(f64, f64); 7] = [
     (256.0, 0.4 / 6.0),
 ];
 
-/// The weight of the unobserved time between the series. A short series may be a calm part of a random walk that moves
-/// more at other times.
+/// The weight of the unobserved time between the series. A short series may be a calm part of a random walk with larger
+/// movements at other times.
 const UNSEEN: f64 = 2.0;
 
 /// The variance of the difference between the means of adjacent blocks of a random walk. The unit is the variance of
@@ -121,9 +120,9 @@ impl Blocks {
     }
 }
 
-/// Returns the part of the difference between the means that a common slope of both series explains. The
-/// result is 0 if chance alone causes a slope of this size in at least 1 of 100 pairs. This function is
-/// needed because a random walk has no direction, so the model does not cover a steady slope.
+/// Returns the part of the difference between the means that a common slope of both series explains. The result is 0 if
+/// chance alone causes such a slope in at least 1 of 100 pairs. The model does not cover a steady slope, because a
+/// random walk has no direction. This function covers steady slopes.
 pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
     let (mut squares, mut products, mut all) = (0.0, 0.0, 0.0);
     let mut middles_s = [0.0; 2];
@@ -150,7 +149,7 @@ pub struct Uncertainty {
 }
 
 impl Uncertainty {
-    /// Computes the uncertainty of the difference between `one` and `other`, which may be in any order.
+    /// Computes the uncertainty of the difference between `one` and `other`. Their order does not matter.
     pub fn between(one: &Blocks, other: &Blocks) -> Self {
         let is_first = one.0[0].middle_s <= other.0[0].middle_s;
         let (first, second) = if is_first { (one, other) } else { (other, one) };

@@ -3,9 +3,9 @@
 //! ```text
 //! base64( cookie, length, zlib( cookie, length, offset, digits, lowest, highest, ratio, counts… ) )
 //! ```
-//! A text may be malicious: 60 bytes can claim a histogram of gigabytes. So the decoder builds no histogram,
-//! and limits the number of unpacked bytes and cells. The sizes that a text claims do not change these
-//! limits.
+//! A text may be malicious. For example, 60 bytes can claim a histogram of gigabytes. The decoder therefore builds no
+//! histogram, and limits the number of unpacked bytes and cells. These limits do not depend on the sizes that a text
+//! claims.
 
 use std::cell::RefCell;
 
@@ -21,12 +21,12 @@ use thiserror::Error;
 
 use super::{HIGHEST_NS, recorder::SIGNIFICANT_DIGITS, totals::add_neighbours};
 
-/// The cookie of the compressed form, which is its first bytes.
+/// The first bytes (the cookie) of the compressed form.
 const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
-/// The cookie of the uncompressed content, which is its first bytes.
+/// The first bytes (the cookie) of the uncompressed content.
 const UNPACKED: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
-/// The size of the header in bytes: cookie, length, offset, digits (32 bits each), lowest, highest, ratio (64 bits
-/// each).
+/// The size of the header in bytes. The header contains the cookie, length, offset and digits (32 bits each), and the
+/// lowest value, highest value and ratio (64 bits each).
 const HEADER: usize = 40;
 /// The longest encoding of a count: nine bytes. The first eight bytes contain seven bits of the count each,
 /// and the last byte contains eight bits.
@@ -51,7 +51,8 @@ pub enum DecodeError {
     Figures(&'static str),
 }
 
-/// The smallest number of bytes without back references. Repeated counts are then too rare.
+/// The smallest number of bytes that the compressor packs without back references. Repeated counts are too rare in so
+/// many bytes.
 const SELDOM_REPEATED: usize = 256;
 /// The number of bytes that share a table of Huffman codes. Separate tables save space because the counts in the middle
 /// of a distribution differ from the counts in its tail.
@@ -146,7 +147,8 @@ fn pack(body: &[u8]) -> Vec<u8> {
 /// cells.
 ///
 /// # Errors
-/// Fails if the text is not an HDR histogram, has another range than recorders, or contains more than [`MOST`] values.
+/// Fails if the text is not an HDR histogram, if its range differs from the range of recorders, or if it contains more
+/// than [`MOST`] values.
 pub(super) fn decode(text: &str) -> Result<Vec<(u64, u64)>, DecodeError> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -206,8 +208,8 @@ impl CellLayout {
         Ok((Self::new(digits as u32, lowest, highest), counts))
     }
 
-    /// Computes HdrHistogram's layout: cells of one unit up to twice 10^digits, and then cells that are twice as wide
-    /// in each further octave.
+    /// Computes HdrHistogram's layout. Up to twice 10^digits, each cell is one unit wide. In each further octave, the
+    /// cells are twice as wide.
     fn new(digits: u32, lowest: u64, highest: u64) -> Self {
         let cells_of_bucket = (2 * 10_u64.pow(digits)).next_power_of_two();
         let unit_bits = lowest.ilog2();
@@ -263,7 +265,8 @@ fn cells(layout: CellLayout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, Decod
     Ok(cells)
 }
 
-/// Removes a number from the front of `bytes`. Each byte contributes seven bits, and a ninth byte all eight bits.
+/// Removes a number from the front of `bytes`. Each byte contributes seven bits. A ninth byte contributes all eight
+/// bits.
 fn take_number(bytes: &mut &[u8]) -> Result<u64, DecodeError> {
     let mut number = 0;
     for i in 0..COUNT_BYTES {

@@ -1,12 +1,12 @@
-//! A finished distribution of latencies: its non-empty histogram cells in order, and the exact count, sum,
-//! minimum and maximum.
+//! A finished distribution of latencies: the non-empty histogram cells in order, and the exact count, sum, minimum and
+//! maximum.
 //!
-//! A quarter of a second of load fills only a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder). So
-//! this form is small enough to be stored for every interval of a session, and can be merged quickly.
+//! A quarter of a second of load fills only a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder). This
+//! form is therefore small enough to be stored for every interval of a session. It can also be merged quickly.
 
 use super::totals::{Totals, merge_cells};
 
-/// The percentiles in records, on the screen and in exports, with their names.
+/// The percentiles that redyno records, shows on the screen and exports, with their names.
 pub const PERCENTILES: [Percentile; 6] = [
     Percentile { name: "p50", quantile: 0.50 },
     Percentile { name: "p90", quantile: 0.90 },
@@ -25,7 +25,7 @@ pub struct Percentile {
     pub quantile: f64,
 }
 
-/// A percentile is meaningful if at least this many samples are above it.
+/// The number of samples that must be above a percentile, so that the percentile is meaningful.
 pub(super) const ENOUGH_ABOVE: f64 = 10.0;
 
 /// A distribution of latencies in nanoseconds. By default, the distribution is empty.
@@ -90,9 +90,9 @@ impl Latency {
         &self.cells
     }
 
-    /// Returns the percentile for the share `quantile` (0 to 1) by the definition of HdrHistogram. At least
-    /// this share of all samples is at or below the percentile; it is the smallest recorded value for which
-    /// this is true. The result is never above the true maximum, and is 0 for an empty distribution.
+    /// Returns the percentile for the share `quantile` (0 to 1) by the definition of HdrHistogram. The percentile is
+    /// the smallest recorded value with at least this share of all samples at or below the value. The result is never
+    /// above the true maximum, and is 0 for an empty distribution.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let Totals { count, min_ns, max_ns, .. } = self.totals;
         let rank = ((quantile * count as f64).ceil() as u64).clamp(1, count.max(1));
@@ -117,8 +117,8 @@ impl Latency {
         self.count() - below
     }
 
-    /// Returns [`value_at_quantile`](Self::value_at_quantile) if at least ten samples are above it. Otherwise returns
-    /// `None`, because, for example, the p99.9 of 100 samples would be their maximum.
+    /// Returns [`value_at_quantile`](Self::value_at_quantile) if at least ten samples are above this value. Otherwise
+    /// returns `None`. For example, the p99.9 of 100 samples would be their maximum.
     pub fn percentile(&self, quantile: f64) -> Option<u64> {
         self.is_supported(quantile).then(|| self.value_at_quantile(quantile))
     }
@@ -145,9 +145,8 @@ impl Latency {
     }
 }
 
-/// Returns a percentile in percent as a share. The function shifts the decimal point in the text, because a
-/// division would be inexact: in binary, 99.9 / 100 is slightly more than 0.999, and would give the rank of
-/// the next sample.
+/// Returns a percentile in percent as a share. The function shifts the decimal point in the text, because a division
+/// would be inexact. In binary, 99.9 / 100 is slightly more than 0.999, and would select the next sample.
 pub fn quantile_of_percent(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(percent / 100.0)
 }

@@ -1,8 +1,9 @@
-//! Distributions of latencies, and the statistics of comparisons. A [`Recorder`] counts latencies. A
-//! [`Latency`] stores a distribution in little memory, and can be merged with others.
+//! Distributions of latencies, and the statistics of comparisons. A [`Recorder`] counts latencies. A [`Latency`] stores
+//! a distribution in little memory, and can be merged with other distributions.
 //!
 //! This module does no I/O and reads no clock. Values are nanoseconds from 1 ns to [`HIGHEST_NS`], with three
-//! significant digits as in HdrHistogram. Higher values are counted as over range. Their maximum is exact.
+//! significant digits as in HdrHistogram. The recorder counts higher values as over range. The maximum is exact even
+//! for these values.
 
 pub mod baseline;
 mod buckets;

@@ -1,22 +1,21 @@
-//! Compares two settings that were measured in alternation: computes the difference, and the confidence interval of the
+//! Compares two settings that were measured in alternation. Computes the difference, and the confidence interval of the
 //! difference.
 //!
-//! A pair consists of one period of each setting, one right after the other. The difference of a pair is the
-//! difference between the logarithms of its two values. For every two of these differences, the module
-//! computes their mean. The estimate is the median of all these means (Hodges and Lehmann, Annals of
-//! Mathematical Statistics 34, 1963). The ends of the confidence interval are two of the means, chosen by the
-//! distribution of the signed-rank sum (Tukey; Hollander and Wolfe, "Nonparametric Statistical Methods", 2nd
-//! ed. 1999, 3.2 to 3.4). A single stall in one of the pairs does not decide the result. The method assumes
-//! only that the noise is symmetric. The order of the settings alternates, so the sign of a drift alternates
-//! too.
+//! A pair consists of one period of each setting, one right after the other. The difference of a pair is the difference
+//! between the logarithms of its two values. The module computes the mean of every two of these differences. The
+//! estimate is the median of all these means (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963). The ends
+//! of the confidence interval are two of the means, chosen by the distribution of the signed-rank sum (Tukey; Hollander
+//! and Wolfe, "Nonparametric Statistical Methods", 2nd ed. 1999, 3.2 to 3.4). A single stall in one of the pairs does
+//! not decide the result. The method assumes only that the noise is symmetric. The order of the settings alternates, so
+//! a drift changes its sign from pair to pair.
 
 use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 
-/// The probability that the interval misses the true difference while more pairs may follow. It is small
-/// because there are many interim results, and each of them may end the test.
+/// The probability that the confidence interval misses the true difference, as long as more pairs may follow. This
+/// probability is small because there are many interim results, and each interim result may end the test.
 const INTERIM: f64 = 0.005;
-/// The probability that the interval misses the true difference after the last pair. With both probabilities,
-/// equal settings are reported as different in at most 5 of 100 runs. The tests verify this.
+/// The probability that the confidence interval misses the true difference after the last pair. With both
+/// probabilities, equal settings are reported as different in at most 5 of 100 runs. The tests verify this.
 const LAST: f64 = 0.025;
 
 /// Compares two settings by the differences of logarithms of all pairs. `is_last` is true if no more pairs follow. The
@@ -45,9 +44,9 @@ fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)>
     Some((estimate, means_outside(differences.len(), outside).map(|n| (means[n], means[last - n]))))
 }
 
-/// Returns how many of the ordered means are outside the interval on each side. The interval misses the true difference
-/// with a probability of at most `outside`. Returns `None` if even the widest interval misses the true difference more
-/// often.
+/// Returns how many of the ordered means lie outside the confidence interval on each side. The interval misses the true
+/// difference with a probability of at most `outside`. Returns `None` if even the widest interval misses the true
+/// difference more often.
 fn means_outside(pairs: usize, outside: f64) -> Option<usize> {
     // For each sum, the share of the 2^n sign patterns whose positive ranks have this sum.
     let mut ways = vec![1.0];
@@ -74,7 +73,7 @@ mod tests {
 
     const NOISE: Verdict = Verdict::NotClear(Reason::Noise);
 
-    /// An earlier version reported "3.8 % more (0.0 to 9)" as a difference.
+    /// An earlier version reported "3.8 % more (0.0 to 9)" as a clear difference.
     #[test]
     fn an_interval_that_touches_zero_is_no_difference() {
         let judged = |low, high| {

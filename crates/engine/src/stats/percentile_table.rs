@@ -10,9 +10,9 @@ const TICKS_PER_HALF: u32 = 5;
 /// The number of nanoseconds in a millisecond, which is the unit of the values.
 const SCALE: f64 = 1e6;
 
-/// Writes the distribution as a table. A row contains a value in ms, the share and the number of latencies at or below
-/// this value, and 1/(1 − share). Below the rows are the mean, the deviation, the maximum and the count. Values over
-/// range are in no row, and are counted at the end of the table.
+/// Writes the distribution as a table. A row contains four numbers: a value in ms, the share of latencies at or below
+/// this value, the number of these latencies, and 1/(1 − share). Below the rows are the mean, the deviation, the
+/// maximum and the count. Values over range are in no row, and are counted at the end of the table.
 pub fn percentile_table(latency: &Latency) -> String {
     let mut histogram = empty_cells();
     for &(value_ns, n) in latency.cells() {

@@ -1,7 +1,6 @@
-//! The histogram of a measuring thread: it counts latencies.
+//! The histogram of a measuring thread. It counts latencies.
 //!
-//! The histogram allocates memory only when it is created. It computes no percentiles; [`Latency`] computes
-//! them.
+//! The histogram allocates memory only when it is created. A [`Latency`] computes percentiles from it.
 
 use hdrhistogram::Histogram;
 
@@ -142,7 +141,7 @@ mod tests {
         }
     }
 
-    /// Merging, files and percentiles all use these cells.
+    /// Merges, files and percentiles all use these cells.
     #[test]
     fn cells_are_those_of_an_hdr_histogram() {
         let octaves =

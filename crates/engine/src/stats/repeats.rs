@@ -1,21 +1,21 @@
 //! Compares two settings by repeated runs with each setting. The settings count as different if their
 //! difference is larger than the random differences between runs with the same setting.
 //!
-//! Each run is one value. The logarithms of both sides are assumed to have the same variance (Student's
-//! two-sample t-test). Some effects, such as memory placement or temperature, shift a whole run. This
-//! variance includes them, and the spread within a single run does not.
+//! Each run is one value. The logarithms of both sides are assumed to have the same variance (Student's two-sample
+//! t-test). Some effects, such as memory placement or temperature, shift a whole run. The variance between runs
+//! includes these effects. The spread within a single run does not.
 
 use super::{
     comparison::{Better, CLOSE, Comparison},
     student,
 };
 
-/// The probability that the interval misses the true difference. It may be at most 0.05. With this value,
-/// three runs of each side are enough to find a difference of 10 % in more than 95 of 100 comparisons, if
-/// runs deviate by 2 %.
+/// The probability that the interval misses the true difference. It may be at most 0.05. This value is enough to find a
+/// difference of 10 % with three runs of each side. The test finds this difference in more than 95 of 100 comparisons,
+/// if runs deviate by 2 %.
 const OUTSIDE: f64 = 0.04;
 
-/// Compares `new` with `base`, which both contain one positive value per run.
+/// Compares `new` with `base`. Both contain one positive value per run.
 pub fn compare(base: &[f64], new: &[f64], better: Better) -> Comparison {
     let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
     let (base, new) = (logarithms(base), logarithms(new));
@@ -43,8 +43,8 @@ mod tests {
     use super::*;
     use crate::stats::{Verdict, simulated::NoiseSource};
 
-    /// Returns the share of simulated comparisons with this verdict, with three runs of each side. `more` is
-    /// the true difference, `noise` the deviation of a run.
+    /// Returns the share of simulated comparisons with this verdict, with three runs of each side. `more` is the true
+    /// difference. `noise` is the standard deviation of a run.
     fn share(is_so: impl Fn(Verdict) -> bool, more: f64, noise: f64) -> f64 {
         let mut chance = NoiseSource::new(11);
         let times = 2000;

@@ -1,5 +1,5 @@
-//! A list of latencies, for a thread that measures few of them per tick (250 ms). Reading and clearing all
-//! cells of a [`Recorder`](super::Recorder) would take this thread too long.
+//! A list of latencies, for a thread that measures few latencies per tick (250 ms). It would take this thread too long
+//! to read and clear all cells of a [`Recorder`](super::Recorder).
 
 use super::{
     HIGHEST_NS, Latency,

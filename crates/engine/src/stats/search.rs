@@ -1,16 +1,15 @@
-//! Searches for the highest load whose latency stays within a limit, although the result of a single trial
-//! may be wrong.
+//! Searches for the highest load at which the latency stays within a limit. The result of a single trial may be wrong.
 //!
 //! ```text
 //!  load   ├──────────────────────────●────────○──────┤
 //!                               lower bound  upper bound     short trials narrow the bounds, full trials confirm them
 //! ```
-//! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A). The full trials at a load last 6 s in
-//! all (`WHOLE_S`). At most half of this time (`EXCEED`) may be bad. If more of the time is bad, the load is
-//! an upper bound. If the bad share cannot exceed `EXCEED` any more, even if all missing trials are bad, the
-//! load is a lower bound. A good short trial cancels a bad short trial, and only bad full trials make an
-//! upper bound. In the RFC, a trial is bad if packets are lost. Here, a trial is bad if a percentile exceeds
-//! its limit. The tests verify how often the search finds the true value.
+//! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A). The full trials at a load last 6 s in all
+//! (`WHOLE_S`). At most half of this time (`EXCEED`) may be bad. If more of the time is bad, the load is an upper
+//! bound. A load is a lower bound if the bad share cannot exceed `EXCEED` any more, even if all missing trials are bad.
+//! A good short trial cancels a bad short trial. Only bad full trials make an upper bound. In the RFC, a trial is bad
+//! if packets are lost. Here, a trial is bad if a percentile exceeds its limit. The tests verify how often the search
+//! finds the true value.
 
 /// The share of bad time that a lower bound may have.
 const EXCEED: f64 = 0.5;
@@ -20,10 +19,10 @@ const WHOLE_S: f64 = 6.0;
 pub const SHORT_S: f64 = 1.0;
 /// The length of a full trial, in seconds.
 pub const FULL_S: f64 = 3.0;
-/// The largest relative distance between the final bounds. The first value is the usual one, and the second value
+/// The largest relative distance between the final bounds. The first value is the usual distance. The second value
 /// applies after [`Search::close`].
 const WIDTH: (f64, f64) = (0.02, 0.05);
-/// The first load of a search, as a share of the guess (a load that is assumed to exceed the limit).
+/// The first load of a search, as a share of the guess. The guess is a load that is assumed to exceed the limit.
 const FIRST: f64 = 0.9;
 /// If the load falls below this share of the guess, the search ends without a result.
 const LEAST: f64 = 0.01;
@@ -114,8 +113,8 @@ impl Trials {
         self.short_good_s + self.full_good_s + self.short_bad_s + self.full_bad_s <= 0.0
     }
 
-    /// Returns whether the load has one bad short trial and no other trial. Then the trial is repeated,
-    /// because a disturbance may have made it bad.
+    /// Returns whether the load has a single bad short trial and no other trial. The search then repeats this trial,
+    /// because a disturbance may have made the trial bad.
     fn is_doubtful(&self) -> bool {
         let others_s = self.short_good_s + self.full_good_s + self.full_bad_s;
         others_s <= 0.0 && self.short_bad_s > 0.0 && self.short_bad_s <= SHORT_S
@@ -138,7 +137,7 @@ impl Search {
         Self { seen: vec![Trials::new(guess)], least: (guess * LEAST).max(1.0), is_closing: false }
     }
 
-    /// Counts a trial as good or bad. A disturbed trial must not be counted; the caller runs such a trial again.
+    /// Counts a trial as good or bad. A disturbed trial must not be counted. The caller must repeat it.
     pub fn count(&mut self, trial: Trial, is_good: bool) {
         let at = self.seen.partition_point(|seen| seen.load < trial.load);
         if self.seen.get(at).is_none_or(|seen| seen.load > trial.load) {
@@ -164,8 +163,8 @@ impl Search {
         bad.load - good.load <= (width * bad.load).max(1.0)
     }
 
-    /// Returns two neighbouring loads. The second is the lowest load that seems bad, and the first is the
-    /// next lower load with a trial.
+    /// Returns two neighbouring loads. The second load is the lowest load that seems bad. The first load is the next
+    /// lower load with a trial.
     fn nearest(&self) -> (Option<&Trials>, Option<&Trials>) {
         let bad = self.seen.iter().position(|seen| !seen.seems_good());
         let good = bad.unwrap_or(self.seen.len()).checked_sub(1);
@@ -202,7 +201,7 @@ impl Search {
     }
 
     /// Returns the highest load that seems to meet the limit, and the next higher load, which seems to exceed the
-    /// limit. A load without a trial is `None`.
+    /// limit. Returns `None` for a load without a trial.
     pub fn near(&self) -> (Option<f64>, Option<f64>) {
         let (good, bad) = self.nearest();
         let bad = bad.filter(|seen| !seen.is_untried());
@@ -226,7 +225,7 @@ mod tests {
     use super::*;
     use crate::stats::simulated::{NoiseKind, NoiseSource};
 
-    /// Searches from `guess`; `is_good` decides the result of each trial. Returns the result of the search, and the
+    /// Searches from `guess`. `is_good` decides the result of each trial. Returns the result of the search, and the
     /// total length of the trials in seconds.
     fn search(guess: f64, mut is_good: impl FnMut(Trial) -> bool) -> (Option<(f64, f64)>, f64) {
         let (mut search, mut took_s) = (Search::new(guess), 0.0);
@@ -271,8 +270,8 @@ mod tests {
         assert_eq!(Search::new(1.0).next(), SearchStep::Trial(Trial { load: 1.0, is_full: false }));
     }
 
-    /// An earlier version ended a slow search with only a lower bound, and reported a result without a trial at a
-    /// higher load.
+    /// An earlier version ended a slow search with only a lower bound. It reported a result without a trial at a higher
+    /// load.
     #[test]
     fn a_result_needs_a_bad_full_trial_at_a_higher_load() {
         for is_closing in [false, true] {

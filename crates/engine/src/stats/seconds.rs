@@ -5,17 +5,18 @@
 //!   baseline   ·· · ·· ·                  each dot is a second
 //!   other                  · ·· · ··      faster: by 3 to 7 %
 //! ```
-//! The difference between the series is the difference between their means. Replies per second are averaged
-//! directly, and latencies by their logarithms, so that one stall does not decide the result. The module
-//! `drift` computes the confidence interval of the difference. This interval takes into account that seconds
-//! depend on each other, and that the machine may drift. It contains the true difference in 97.5 of 100 pairs
-//! of series. If both series rise or fall with the same slope, this slope may explain so much of the
-//! difference that the rest is unclear or has the opposite sign. The verdict then names drift as the reason.
+//! The difference between the series is the difference between their means. Replies per second are averaged directly.
+//! Latencies are averaged by their logarithms, so that one stall does not decide the result. The module `drift`
+//! computes the confidence interval of the difference. This interval takes into account that seconds depend on each
+//! other, and that the machine may drift. The interval contains the true difference in 97.5 of 100 pairs of series.
+//! Both series may rise or fall with the same slope. This slope may explain so much of the difference that the rest is
+//! unclear or has the opposite sign. In this case, the verdict names drift as the reason.
 //!
-//! A difference counts if it is at least 2 % and its interval excludes zero. Two series of the same run are
-//! reported as different in fewer than 5 of 100 pairs, even if their seconds depend on each other. The tests
-//! verify this limit. If noise alone does not explain the difference but a drift may, the verdict says so.
-//! More seconds then do not help. Measuring the two settings in alternation helps.
+//! A difference counts if it is at least 2 % and its interval excludes zero. Two series of the same run are reported as
+//! different in fewer than 5 of 100 pairs, even if their seconds depend on each other. The tests verify that the share
+//! of such reports stays below this limit. If noise alone does not explain the difference but a drift may explain it,
+//! the verdict mentions this. In this case, more seconds do not help. It helps to measure the two settings in
+//! alternation.
 
 use super::{
     comparison::{Better, CLOSE, Comparison, Reason, SMALLEST, TOUCHES, Verdict},
@@ -62,7 +63,7 @@ pub fn compare(baseline: TimeSeries, other: TimeSeries, better: Better) -> Compa
 }
 
 /// Returns the verdict for a difference of logarithms that is not significant. `half` is half the width of the
-/// confidence interval, and `by_noise` is half the width of the interval without drift.
+/// confidence interval. `by_noise` is half the width of the interval without drift.
 fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> Verdict {
     let size = difference.abs();
     let widest = |half: f64| (size + half).exp_m1();
@@ -94,7 +95,7 @@ impl TimeSeries<'_> {
     }
 
     /// Returns the logarithm of the series' level, and the series in blocks. The values in the blocks are logarithms,
-    /// or are relative to the level.
+    /// or relative to the level.
     fn level_and_blocks(&self, better: Better) -> Option<(f64, Blocks)> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let (level, relative): (f64, Vec<f64>) = match better {

@@ -1,20 +1,20 @@
-//! Stores a series of measured values in order. Its memory is bounded for any number of values.
+//! Stores a series of measured values in order. The memory of the series is bounded for any number of values.
 
-/// When the series has this many values, neighbours are merged in pairs. So a long series keeps at least half
-/// of this number.
+/// When the series has this many values, each pair of neighbours is merged. A long series therefore keeps at least half
+/// of this number of values.
 const MOST_VALUES: usize = 256;
 
 /// Values in the order in which they were added. When there are too many values, each pair of neighbours is replaced by
-/// its mean. From then on, each stored value is the mean of twice as many added values. So every added value still has
-/// an effect, and slow changes stay visible.
+/// its mean. From then on, each stored value is the mean of twice as many added values. Every added value therefore
+/// still has an effect, and slow changes stay visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// The stored values: means of [`each`](Self::each) added values. The last added values are missing until
-    /// there are enough of them for a mean.
+    /// The stored values: means of [`each`](Self::each) added values. The last added values are not included until they
+    /// are enough for a mean.
     pub values: Vec<f64>,
     /// Each stored value is the mean of this number of added values, at least 1.
     pub each: u32,
-    /// The sum and the number of the last added values, which are too few for a stored value.
+    /// The sum and the number of the last added values. They are too few for a stored value.
     rest: (f64, u32),
 }
 

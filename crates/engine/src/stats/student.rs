@@ -20,12 +20,13 @@ pub(super) fn beyond(t: f64, freedom: u32) -> f64 {
     (1.0 - within).clamp(0.0, 1.0)
 }
 
-/// Returns the absolute value that the distribution exceeds with the probability `chance`.
+/// Returns the absolute value that a value of the distribution exceeds with the probability `chance`.
 pub(super) fn limit(chance: f64, freedom: u32) -> f64 {
     falls_below(chance, |t| beyond(t, freedom))
 }
 
-/// Returns the argument at which the decreasing function `falling` falls below `value`. The function must be 1 at 0.
+/// Returns the argument at which the value of the decreasing function `falling` falls below `value`. The function must
+/// be 1 at 0.
 pub(super) fn falls_below(value: f64, falling: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e-6);
     while falling(high) > value && high < 1e9 {

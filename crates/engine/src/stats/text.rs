@@ -1,14 +1,14 @@
-//! The JSON form of a latency distribution: readable figures, and all histogram cells as compressed text of
+//! The JSON form of a latency distribution. It contains readable figures, and all histogram cells as compressed text of
 //! HdrHistogram.
 //!
 //! ```text
 //! {"count":3,"sum_ns":1200,"min_us":0.3,"mean_us":…,"p50_us":…,…,"p9999_us":…,"max_us":…,"over_range":1,"hdr":"HISTF…"}
 //! ```
-//! A percentile with fewer than ten samples above it is omitted. The field `over_range` is omitted if it is
-//! 0. The field `hdr` is base64 of HdrHistogram's V2 deflate encoding with values in nanoseconds, so
-//! HdrHistogram's tools in other languages can read it. It is empty for an empty distribution. A [`coarse`]
-//! text has larger cells, but the other fields are exact. A reader takes the cells from `hdr`, and the exact
-//! figures from the other fields.
+//! A percentile with fewer than ten samples above it is omitted. The field `over_range` is omitted if it is 0. The
+//! field `hdr` is base64 of HdrHistogram's V2 deflate encoding, with values in nanoseconds. HdrHistogram's tools in
+//! other languages can read this field. The field `hdr` is empty for an empty distribution. A [`coarse`] text has
+//! larger cells, but the other fields are exact. redyno reads the cells from `hdr`, and the exact figures from the
+//! other fields.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -69,7 +69,7 @@ impl Latency {
         hdr::encode(&us, SIGNIFICANT_DIGITS)
     }
 
-    /// Converts the distribution to the cells of a [`coarse`] text. So a distribution gives the same verdict
+    /// Converts the distribution to the cells of a [`coarse`] text. This makes the verdicts on a distribution the same
     /// before it is written and after it is read again.
     #[must_use]
     pub fn coarse(&self) -> Self {
@@ -96,7 +96,7 @@ impl Latency {
         }
     }
 
-    /// Returns whether the distribution was read by [`lean`] without its histogram, so that it has only its exact
+    /// Returns whether [`lean`] read the distribution without its histogram. Such a distribution has only its exact
     /// figures.
     pub fn lacks_cells(&self) -> bool {
         self.cells().is_empty() && self.count() > self.over_range()
@@ -189,7 +189,8 @@ pub mod coarse {
     }
 }
 
-/// Reads a distribution whose histogram may be missing. Then the distribution [lacks its cells](Latency::lacks_cells).
+/// Reads a distribution whose histogram may be missing. Without a histogram, the distribution [lacks its
+/// cells](Latency::lacks_cells).
 pub mod lean {
     use super::{Deserialize, Deserializer, Latency, LatencyJson};
 

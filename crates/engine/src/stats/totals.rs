@@ -9,7 +9,7 @@ pub(super) struct Totals {
     pub(super) over_range: u64,
     /// The sum of all latencies.
     pub(super) sum_ns: u128,
-    /// The shortest latency; `u64::MAX` if there is none.
+    /// The shortest latency. `u64::MAX` if there are no latencies.
     pub(super) min_ns: u64,
     /// The longest latency.
     pub(super) max_ns: u64,
@@ -22,7 +22,7 @@ impl Default for Totals {
 }
 
 impl Totals {
-    /// Counts `n` latencies of `ns` each. The caller counts latencies over range.
+    /// Counts `n` latencies of `ns` each. The caller must count latencies over range.
     #[inline]
     pub(super) fn record_n(&mut self, ns: u64, n: u64) {
         self.count += n;
@@ -53,8 +53,9 @@ pub(super) fn add_neighbours(cells: &mut Vec<(u64, u64)>) {
 }
 
 /// Adds the cells of `from` to `into`. Both lists are in ascending order. The function allocates no new list. A session
-/// adds an interval to its total four times a second, and so many allocations would fragment the heap. If `from` is much
-/// shorter, most cells of `into` are not read: the session of a fleet adds the histograms of 1000 agents to one.
+/// adds an interval to its total four times a second. Allocating a list each time would fragment the heap. If `from` is
+/// much shorter than `into`, the function does not read most cells of `into`. The session of a fleet, for example, adds
+/// the histograms of 1000 agents to one histogram.
 pub(super) fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     let (mut old, mut missing) = (into.len(), 0);
     for (value, count) in from.iter().rev() {
@@ -80,8 +81,8 @@ pub(super) fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     }
 }
 
-/// Returns the place of a value in ascending `cells`, or the place where it is missing. Searches from the end, and a
-/// search for a value near the end is short.
+/// Returns the place of a value in ascending `cells`, or the place at which the value would be inserted. The function
+/// searches from the end, so it finds a value near the end quickly.
 fn place(cells: &[(u64, u64)], value: u64) -> Result<usize, usize> {
     // If both lists have mostly the same values, the place is the end.
     match cells.last() {

@@ -1,5 +1,5 @@
-//! Fits the universal scalability law to measurements. The law describes how throughput grows with
-//! concurrency, and where it stops growing.
+//! Fits the universal scalability law to measurements. The law describes how throughput grows with concurrency, and at
+//! which concurrency it stops growing.
 //!
 //! ```text
 //!   X(N) = λN / (1 + σ(N−1) + κN(N−1))            ┌── the knee, N* = √((1−σ)/κ)
@@ -8,20 +8,20 @@
 //!   σ  contention: waiting for others     ·                ··   the cost of coherency reduces throughput
 //!   κ  coherency: mutual agreement      ·
 //! ```
-//! Source: Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and
-//! N(N−1), so the fit uses least squares with non-negative coefficients. Errors are relative to X, because
-//! noise grows with throughput. The law is a model. Texts about its results must mention this.
+//! Source: Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and N(N−1), so the
+//! fit uses least squares with non-negative coefficients. Errors are relative to X, because the noise grows with the
+//! throughput. The law is a model. Texts about its results must mention this.
 
 use super::student;
 
-/// The smallest number of different N. Three coefficients always fit three points, and too often fit a fourth point by
-/// chance. A κ above zero needs a Student value of 12.7 with four points, but only 4.3 with five points.
+/// The smallest number of different values of N. Three coefficients always fit three points, and too often fit a fourth
+/// point by chance. A κ above zero needs a Student value of 12.7 with four points, but only 4.3 with five points.
 const LEAST_POINTS: usize = 5;
-/// The points may differ from the law by this share of X (root mean square). Beyond this share, the fit is
-/// rejected.
+/// The largest accepted difference between the points and the law, as a share of X (root mean square). If the
+/// difference is larger, the fit is rejected.
 const POOR: f64 = 0.1;
-/// The knee may exceed the largest measured N by this factor. Beyond this factor, no measurement supports the
-/// knee, so the knee is not reported.
+/// The largest accepted ratio of the knee to the largest measured N. No measurement supports a knee beyond this ratio,
+/// so redyno does not report such a knee.
 const BEYOND: f64 = 2.0;
 /// The smallest squared error in the calculation. Points that lie exactly on the law, as in tests, have no error.
 const LEAST_SQUARE: f64 = 1e-12;
@@ -37,8 +37,8 @@ pub struct Usl {
     pub sigma: f64,
     /// κ: the cost of each pair of concurrent requests, at least 0.
     pub kappa: f64,
-    /// The point of the highest throughput. `None` if the decline of throughput may be chance, or if this point is far
-    /// outside the measured points.
+    /// The point of the highest throughput. The point is `None` if the decline of throughput may be chance, or if the
+    /// point is far outside the measured points.
     pub knee: Option<Knee>,
 }
 
@@ -97,7 +97,7 @@ fn is_in_reach(knee: Knee, points: &[(f64, f64)]) -> bool {
     knee.at >= least && knee.at <= most * BEYOND
 }
 
-/// The coefficients with which the sum of the terms is closest to 1 at all points.
+/// The coefficients of the terms. With these coefficients, the sum of the terms is closest to 1 at all points.
 #[derive(Debug, Clone, Copy)]
 struct Fit {
     coefficients: [f64; 3],
@@ -155,7 +155,7 @@ mod tests {
         concurrencies.iter().map(|n| (*n, law.at(*n))).collect()
     }
 
-    /// Returns points of the law with white noise of this share.
+    /// Returns points of the law with white noise. `noise` is the size of the noise as a share of the throughput.
     fn noisy(law: Usl, noise: f64, seed: u64) -> Vec<(f64, f64)> {
         let shifts = NoiseSource::new(seed).run(NoiseKind::Repeats(0.0), CLIENTS.len());
         let noisy = |((n, x), shift): ((f64, f64), f64)| (n, x * (noise * shift).exp());

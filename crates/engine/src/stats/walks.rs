@@ -1,4 +1,5 @@
-//! HdrHistogram's two ways to iterate over a distribution, by percentiles and by values. redis-benchmark prints both.
+//! HdrHistogram's two ways to iterate over a distribution: by percentiles and by values. redis-benchmark prints the
+//! results of both ways.
 
 use super::{Latency, recorder::cell_end};
 
@@ -21,9 +22,9 @@ pub struct IterationPoint {
     pub count: u64,
 }
 
-/// Iterates over percentiles as redis-benchmark does. Each percentile is in the middle between the previous
-/// percentile and 100. Percentiles in the same cell as the previous one are skipped. The last value appears
-/// twice, because it is also the end.
+/// Iterates over percentiles as redis-benchmark does. Each percentile is in the middle between the previous percentile
+/// and 100. A percentile is skipped if it is in the same cell as the previous percentile. The last value appears twice,
+/// because the iteration also ends with this value.
 pub fn over_percentiles(latency: &Latency) -> Vec<IterationPoint> {
     let mut levels = percentile_steps(latency, 1);
     levels.dedup_by(|next, before| next.count == before.count && next.count < latency.count());
@@ -31,7 +32,7 @@ pub fn over_percentiles(latency: &Latency) -> Vec<IterationPoint> {
 }
 
 /// Iterates over percentiles. Each halving of the distance to 100 has `steps` steps, at least 1. The last value appears
-/// twice, because it is also the end.
+/// twice, because the iteration also ends with this value.
 pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<IterationPoint> {
     let (mut levels, mut seen, mut last_ns, mut percent) = (Vec::new(), 0, 0, 0.0);
     for (value_ns, n) in cells(latency) {
@@ -50,8 +51,8 @@ pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<IterationPoint> {
     levels
 }
 
-/// Returns HdrHistogram's half distance of a percentile: 2 from percentile 0 on, 4 from 50 on, 8 from 75 on,
-/// and so on.
+/// Returns HdrHistogram's half distance of a percentile. The half distance is 2 from percentile 0 on, 4 from 50 on, 8
+/// from 75 on, and so on.
 fn half_distance(percent: f64) -> f64 {
     2_f64.powi(((100.0 / (100.0 - percent)).ln() / 2_f64.ln()) as i32 + 1)
 }
@@ -93,7 +94,7 @@ mod tests {
         levels.iter().map(|level| (format!("{:.3}", level.percent), level.count)).collect()
     }
 
-    /// The percentiles and counts of a run of redis-benchmark over 1000 requests.
+    /// The percentiles and counts that redis-benchmark printed for 1000 requests.
     #[test]
     fn percentiles_halve_the_rest_and_the_end_appears_twice() {
         let levels = over_percentiles(&latency_of(1..=1000));
@@ -114,7 +115,7 @@ mod tests {
         assert_eq!(rows(&levels), expected.map(|(percent, n)| (percent.to_owned(), n)));
     }
 
-    /// Iterates like memtier_benchmark, in ten steps for each half of the distance.
+    /// Iterates like memtier_benchmark, in ten steps for each halving of the distance to 100.
     #[test]
     fn smaller_steps_are_kept_even_in_the_same_cell() {
         let levels = percentile_steps(&latency_of((0..60).map(|_| 5).chain((0..40).map(|_| 9))), 10);

@@ -10,9 +10,9 @@ const PAIRS: u64 = 300;
 /// The lengths of a series, in seconds.
 const LENGTHS: [usize; 6] = [10, 20, 30, 60, 120, 300];
 
-/// Returns how many pairs get the verdict "different", and how many the verdict "drift is possible". The standard
-/// deviation of the seconds is the share `sd`. Each series has `n` seconds. Between the two series are `apart` seconds
-/// and a `step`.
+/// Returns two numbers of pairs: how many get the verdict "different", and how many get the verdict "drift is
+/// possible". The standard deviation of the seconds is the share `sd` of their mean. Each series has `n` seconds.
+/// `apart` seconds lie between the two series. The second series is larger by the share `step`.
 fn found(kind: NoiseKind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
     let (mut different, mut drift) = (0, 0);
     for pair in 0..PAIRS {
