@@ -51,8 +51,7 @@ pub enum DecodeError {
     Figures(&'static str),
 }
 
-/// The smallest number of bytes that the compressor packs without back references. Repeated counts are too rare in so
-/// many bytes.
+/// From this number of bytes on, the compressor uses no back references, because repeated counts are too rare.
 const SELDOM_REPEATED: usize = 256;
 /// The number of bytes that share a table of Huffman codes. Separate tables save space because the counts in the middle
 /// of a distribution differ from the counts in its tail.
@@ -265,8 +264,7 @@ fn cells(layout: CellLayout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, Decod
     Ok(cells)
 }
 
-/// Removes a number from the front of `bytes`. Each byte contributes seven bits. A ninth byte contributes all eight
-/// bits.
+/// Removes a number from the front of `bytes`. Each byte contributes seven bits. A ninth byte contributes eight bits.
 fn take_number(bytes: &mut &[u8]) -> Result<u64, DecodeError> {
     let mut number = 0;
     for i in 0..COUNT_BYTES {

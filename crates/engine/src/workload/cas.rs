@@ -1,5 +1,5 @@
-//! The placeholder `{cas}` of a workload: memcached's CAS value of an item, taken from the reply to the
-//! previous step. The server changes the item only if the item still has this value.
+//! The placeholder `{cas}` of a workload. It stands for memcached's CAS value of an item, which the reply to the
+//! previous step contains. The server changes the item only if the item still has this CAS value.
 //!
 //! ```text
 //!  gets k ──► VALUE k 0 32 1234 ──► cas k 0 0 32 1234 ──► STORED, or EXISTS where another was faster
@@ -11,9 +11,9 @@ use super::{
 };
 use crate::protocol::Dialect;
 
-/// The flag `C` of memcached's meta commands: the server compares the item's CAS number.
+/// The flag `C` of memcached's meta commands. With this flag, the server compares the item's CAS number.
 const COMPARES: u8 = b'C';
-/// The flag `c` of memcached's meta commands: the reply includes the item's CAS number.
+/// The flag `c` of memcached's meta commands. With this flag, the reply includes the item's CAS number.
 const RETURNS: u8 = b'c';
 
 impl Workload {

@@ -156,7 +156,8 @@ impl Workload {
         })
     }
 
-    /// Checks all sets of keys. Does not check whether the parameters of key distributions fit the number of keys.
+    /// Checks all sets of keys. The function does not check whether the parameters of key distributions fit the number
+    /// of keys.
     fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_keysets()?;
         self.keys.iter().try_for_each(|(name, keys)| keys.check(name, keyspace))

@@ -50,7 +50,8 @@ pub(super) struct Chooser {
     first: u64,
     /// The number of keys before the load inserts new keys, at least 1.
     count: u64,
-    /// The distribution of the keys from 0 on. The median of a normal distribution is relative to the first key.
+    /// The distribution of the keys, which are numbered from 0. The median of a normal distribution is relative to the
+    /// first key.
     distribution: Distribution,
     /// The ranks of a distribution with an exponent.
     zipf: Zipf,
@@ -59,7 +60,7 @@ pub(super) struct Chooser {
     form: KeyForm,
     /// Whether operations insert new keys.
     grows: bool,
-    /// Whether a client's whole turn through the operations has one key.
+    /// Whether all operations of a client's turn use the same key. A turn is one pass through the operations.
     by_turn: bool,
     /// The number of clients, at least 1.
     pub(super) clients: u64,
@@ -99,8 +100,8 @@ impl Chooser {
         self.counters.growth = Arc::clone(&other.counters.growth);
     }
 
-    /// Returns the next new key: the number in its name, and a handle. After the reply to operation number
-    /// `operation` of the batch, the handle makes the key available to other requests.
+    /// Returns the number in the name of the next new key, and a handle. The handle makes the key available to other
+    /// requests, after the reply to operation number `operation` of the batch.
     pub(super) fn insert(&self, operation: u32) -> (u64, InsertedKey) {
         let growth = Arc::clone(&self.counters.growth);
         let number = self.share.nth(growth.insert());
@@ -113,8 +114,8 @@ impl Chooser {
         same_slot::next(number, self.first..self.first + self.count)
     }
 
-    /// Returns the number in the name of key number `number`: the same number, or its hash. After the last key, the last
-    /// key is repeated.
+    /// Returns the number in the name of key number `number`: the same number, or its hash. Numbers after the last key
+    /// count as the last key.
     pub(super) fn named(&self, number: u64) -> u64 {
         self.form.named(number.min(self.first + (self.count - 1)))
     }
@@ -134,7 +135,8 @@ impl Chooser {
         self.form.named(self.first + place)
     }
 
-    /// Draws a key of a set with new keys, or the key of a turn. Returns the number in the key's name.
+    /// Draws a key of a set with new keys, or the key that all operations of a turn share. Returns the number in the
+    /// key's name.
     fn choose_rarely(&self, set: usize, draws: &mut Draws) -> u64 {
         let answered = self.counters.growth.answered();
         let known = draws.place_of_turn.filter(|_| self.by_turn);
@@ -176,9 +178,9 @@ impl Chooser {
         }
     }
 
-    /// Draws as YCSB does. A hash maps a rank to one of the final number of keys. If this key does not exist
-    /// yet, the draw is repeated. redyno does not know the final number of keys. It assumes twice the initial
-    /// number, and later the next power of two.
+    /// Draws a key as YCSB does. A hash maps a rank to one of the keys that will exist in the end. If this key does not
+    /// exist yet, the draw is repeated. redyno does not know the final number of keys. redyno assumes twice the initial
+    /// number. If that is too low, redyno assumes the present number, rounded up to a power of two.
     fn ycsb(&self, n: u64, draws: &mut Draws) -> u64 {
         let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
@@ -244,11 +246,10 @@ pub struct Draws {
     /// The index of the client's next operation. This field is used only if the client sends its operations
     /// in turn.
     turn: u64,
-    /// The index of the key that all operations of the client's current turn use, if they share one key and
-    /// it is drawn.
+    /// The index of the key that all operations of the client's current turn share, if this key is drawn at random.
     place_of_turn: Option<u64>,
-    /// The cursor in the reply to the client's last SCAN. Each cursor is sent once, so the SCAN begins again after an
-    /// error.
+    /// The cursor in the reply to the client's last SCAN. Each cursor is sent once, so an error makes the SCAN begin
+    /// again.
     pub(super) cursor: u64,
     /// For each set of keys, the number of sequential keys that this client has drawn from its own sequence.
     steps: Vec<u64>,
@@ -271,7 +272,7 @@ impl Draws {
         self.turn == 0
     }
 
-    /// Returns the index of the next operation if `n` operations are sent in turn.
+    /// Returns the index of the next operation, if `n` operations are sent in turn.
     pub(super) fn turn(&mut self, n: u64) -> u64 {
         let turn = self.turn;
         if turn == 0 {
@@ -287,8 +288,7 @@ impl Draws {
         self.cursor = cursor;
     }
 
-    /// Returns the index of the next operation: the begin of a SCAN, or its continuation (at most `most`
-    /// times).
+    /// Returns the index of the next operation. This operation begins a SCAN or continues it, at most `most` times.
     pub(super) fn turn_of_scan(&mut self, most: u64) -> u64 {
         let goes_on = self.cursor != 0 && self.turn < most;
         self.turn = if goes_on { self.turn + 1 } else { 0 };

@@ -5,11 +5,11 @@ use std::{collections::HashMap, sync::LazyLock};
 /// Declares the traits of a command. A word in the table sets the field with the same name.
 macro_rules! traits {
     ($($(#[$doc:meta])* $name:ident)*) => {
-        /// What is known of a command. A command that is not in the table has no traits.
+        /// The known properties of a command. A command that is not in the table has no traits.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct CommandTraits {
-            /// The places of the keys in the command, in the words of the table: `1` means word 1, and `none`
-            /// means no keys.
+            /// The places of the keys in the command, in the words of the table. `1` means word 1, and `none` means no
+            /// keys.
             pub keys: &'static str,
             $($(#[$doc])* pub $name: bool,)*
         }
@@ -46,8 +46,8 @@ traits! {
     /// memcached's reply to the command shows whether the key was found. The replies EN, NF, NOT_FOUND, and END without
     /// a value mean that the key is missing.
     memcached
-    /// The command works on vector sets, which are a module of Redis 8. Unlike the names of other module
-    /// commands, its name has no dot.
+    /// The command works on vector sets, which are a module of Redis 8. Other module commands have a dot in their
+    /// names, but these commands have no dot.
     vectors
     /// The command depends on keys that its arguments do not name.
     unnamed
@@ -56,14 +56,13 @@ traits! {
     /// The command changes the connection itself, such as its database, its user, its name, or the number of replies to
     /// a request. After such a command, redyno would leave keys behind, or assign replies to the wrong requests.
     connection
-    /// redyno sends the command when it replays a trace, because the command changes only its own keys and
-    /// does not block.
+    /// redyno sends the command when it replays a trace. The command changes only its own keys and does not block.
     sent
     /// The values of the command begin at word 2. The words before it are the key, numbers and names.
     values_2
     /// The values of the command begin at word 3.
     values_3
-    /// The command has no values: the arguments after the key are names of fields, numbers and options.
+    /// The command has no values. The arguments after the key are names of fields, numbers and options.
     no_values
     /// In a sample of MONITOR's output, redyno shows no argument of this command as a key. Some of these
     /// commands have a password as an argument.

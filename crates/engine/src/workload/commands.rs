@@ -8,9 +8,9 @@ pub enum Misses {
     /// Replies are not counted as hits or misses.
     #[default]
     Never,
-    /// A null reply or an empty list is a miss, and every other successful reply is a hit.
+    /// A null reply or an empty list is a miss. Every other successful reply is a hit.
     Null,
-    /// A null reply is a miss, a CAS conflict is neither a hit nor a miss, and every other successful reply is a hit.
+    /// A null reply is a miss. A CAS conflict is neither a hit nor a miss. Every other successful reply is a hit.
     NullOrConflict,
 }
 
@@ -26,8 +26,8 @@ pub(super) fn misses(command: &str, arguments: &[Option<String>]) -> Misses {
     if finds { Misses::Null } else { Misses::Never }
 }
 
-/// Returns whether the arguments are a range of indexes that contains the first element of every list: from 0
-/// to -1, or from 0 to an index of at least 0.
+/// Returns whether the arguments are a range of indexes that contains the first element of every list. The range is
+/// from 0 to -1, or from 0 to an index of at least 0.
 fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     let is_last = |stop: &str| stop == "-1" || stop.parse::<u64>().is_ok();
     let keeps_places = |option: &Option<String>| {

@@ -36,7 +36,7 @@ pub(super) struct CompiledKeyset {
     /// The index of the first set with the same keys. The distributions of the two sets may differ, as for `{key}` and
     /// `{key latest}`.
     pub(super) same: usize,
-    /// Whether operations insert new keys into the set, or into another set with the same keys.
+    /// Whether operations insert new keys into this set, or into another set with the same keys.
     pub(super) grows: bool,
 }
 
@@ -52,7 +52,7 @@ impl Clone for CompiledOnce {
 }
 
 impl PartialEq for CompiledOnce {
-    /// Returns true for any two caches, because workloads with the same text have the same parsed text.
+    /// Returns true for any two caches, because equal workloads have equal parsed texts.
     fn eq(&self, _: &Self) -> bool {
         true
     }

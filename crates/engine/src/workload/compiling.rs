@@ -124,9 +124,8 @@ impl Workload {
         self.keys.values().any(|keys| keys.distribution == Distribution::Partitioned)
     }
 
-    /// Returns the sets of keys that the setup, the prefill (which writes keys before the load), or an
-    /// operation with a weight above 0 may write. The flag is true if operations insert new keys into the
-    /// set.
+    /// Returns the sets of keys that the setup, the prefill, or an operation with a weight above 0 may write. The
+    /// prefill writes keys before the load. The flag is true if operations insert new keys into the set.
     pub fn written_keys(&self) -> impl Iterator<Item = (&Keyset, bool)> {
         let Compiled { keysets, setup, prefill, .. } = self.compiled();
         let before = setup.iter().chain(prefill).filter(|step| !step.only_reads());

@@ -1,4 +1,4 @@
-//! A workload of commands from the command line. redyno sends each argument unchanged, except for its
+//! A workload of commands from the command line. redyno sends each argument unchanged, except the argument's
 //! placeholders.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 use super::{Keyset, MAX_WEIGHT, Operation, Workload, WorkloadError};
 
 impl Workload {
-    /// Creates a workload from the words of commands. `;` separates two commands, and `N:` before a command is the
+    /// Creates a workload from the words of commands. `;` separates two commands. `N:` before a command is the
     /// command's weight, which is 1 by default. A word is sent unchanged except for its placeholders; see
     /// [`Operation::steps`].
     ///

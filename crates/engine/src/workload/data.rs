@@ -20,11 +20,11 @@ pub struct Workload {
     /// A description of the workload in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// The sets of keys by name. In a step (a command of an operation), `{key}` draws a key of the set `key`.
+    /// The sets of keys by name. In a step (a command of an operation), `{key}` draws a key from the set called `key`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keys: BTreeMap<String, Keyset>,
-    /// The kinds of values by name. In a step, `{text}` draws a value of the kind `text`. If no kind has the name
-    /// `value`, `{value}` draws a plain value with the load's value size.
+    /// The kinds of values by name. In a step, `{text}` draws a value of the kind called `text`. If no kind has the
+    /// name `value`, `{value}` draws a plain value with the load's value size.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, ValueKind>,
     /// The operations, in the order in which redyno lists them.
@@ -32,9 +32,9 @@ pub struct Workload {
     /// Commands that run once before the load.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub setup: Steps,
-    /// The steps of the prefill. The prefill writes the keys that the load reads. A step runs once for every
-    /// key of the first set in the step. If this set has a single key, the step runs once for every key of
-    /// the next set instead: `ZADD {index} 0 {post}` runs for every key of the set `post`.
+    /// The steps of the prefill. The prefill writes the keys that the load reads. A step runs once for every key of the
+    /// first set in the step. If this set has a single key, the step runs once for every key of the next set instead.
+    /// For example, `ZADD {index} 0 {post}` runs for every key of the set `post`.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
     /// The receivers: connections that receive the messages of the operations.
@@ -53,7 +53,7 @@ pub struct Workload {
     /// and recordings do not contain the trace.
     #[serde(skip)]
     pub trace: Option<Trace>,
-    /// The parsed text of the workload, which is set at first use. After that, the text may be changed only in a copy
+    /// The parsed text of the workload. It is created at first use. After that, the text may be changed only in a copy
     /// of the workload.
     #[serde(skip)]
     pub compiled: CompiledOnce,
@@ -65,14 +65,13 @@ pub enum OperationOrder {
     /// Each operation is drawn at random according to the weights.
     #[default]
     Random,
-    /// The operations are sent in turn, and each is repeated as often as its weight says.
+    /// The operations are sent in turn. The weight of an operation is the number of its repetitions.
     InTurn,
-    /// As `InTurn`, but all operations of one turn use the same key. So one node of a cluster gets all
-    /// requests of a turn.
+    /// The operations are sent as with `InTurn`, but all operations of one turn use the same key. One node of a cluster
+    /// therefore gets all requests of a turn.
     OneKeyInTurn,
-    /// The first operation begins a SCAN. The second operation, with `{cursor}` from the last reply,
-    /// continues the SCAN until the cursor is 0. The number is how often the second operation is sent at
-    /// most.
+    /// The first operation begins a SCAN. The second operation, with `{cursor}` from the last reply, continues the SCAN
+    /// until the cursor is 0. The number limits how often the second operation is sent.
     Scan(u64),
 }
 
@@ -80,7 +79,7 @@ pub enum OperationOrder {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Keyset {
-    /// The set's own prefix. It is between the prefix of all keys of the run and the number.
+    /// The set's own prefix. This prefix follows the prefix of all keys of the run and precedes the number.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
     /// The number of the first key.
@@ -89,14 +88,14 @@ pub struct Keyset {
     /// The number of keys. `None` means the load's number of keys.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// The minimum number of digits, up to 20; 0 means no leading zeros.
+    /// The minimum number of digits, up to 20. 0 means no leading zeros.
     #[serde(skip_serializing_if = "is_usual")]
     pub digits: u8,
     /// The form of the number in a key's name.
     #[serde(skip_serializing_if = "is_default")]
     pub naming: KeyNaming,
-    /// Whether the set consists of numbers without a prefix. Such a number is a part of a name or argument.
-    /// It is not a key of the run.
+    /// Whether the set consists of numbers without a prefix. Such a number is a part of a name or argument. The number
+    /// is not a key of the run.
     #[serde(skip_serializing_if = "is_default")]
     pub bare: bool,
     /// The distribution from which the keys of the set are drawn.
@@ -170,14 +169,14 @@ pub struct Operation {
     /// How the operation's steps are combined.
     #[serde(default, skip_serializing_if = "is_default")]
     pub together: Together,
-    /// Whether the operation changes the server's data. With `None`, this follows from the operation's
-    /// commands. With `false`, a null reply to EVAL counts as a miss.
+    /// Whether the operation changes the server's data. With `None`, the operation's commands determine whether it
+    /// changes data. With `false`, a null reply to EVAL counts as a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
-    /// The operation's commands, at least one, with placeholders and with the quotes of redis-cli: `SET {key}
-    /// "<{value}>" EX {number 60..3600}`. `{key.same}` is the key that `{key}` drew last in this operation.
-    /// `{now}` is the time in milliseconds since 1970. `{cas}` is memcached's CAS number from the reply to
-    /// the previous step. Braces with an unknown name are sent unchanged.
+    /// The operation's commands, at least one. They contain placeholders and the quotes of redis-cli:
+    /// `SET {key} "<{value}>" EX {number 60..3600}`. `{key.same}` is the key that `{key}` drew last in this operation.
+    /// `{now}` is the time in milliseconds since 1970. `{cas}` is memcached's CAS number from the reply to the previous
+    /// step. Braces with an unknown name are sent unchanged.
     pub steps: Vec<String>,
     /// The expected replies to the first step, as a list of texts of equal length. Any other reply counts as
     /// an error. redyno refuses such a workload on a cluster. Workload files never contain this setting.
@@ -301,9 +300,9 @@ impl Workload {
 }
 
 impl fmt::Display for Workload {
-    /// Writes the names and weights of the operations with a weight above 0: `SET:GET 1:10`, where SET comes first as
-    /// in `--ratio`. A single operation is written as its name, and many operations are written as their number: `ycsb
-    /// (20 operations)`.
+    /// Writes the names and weights of the operations with a weight above 0, such as `SET:GET 1:10`. SET comes first,
+    /// as in `--ratio`. A single operation is written as its name. Many operations are written as their number:
+    /// `ycsb (20 operations)`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mut asked: Vec<_> = self.active_operations().collect();
         if matches!(asked[..], [get, set] if get.name == "GET" && set.name == "SET") {

@@ -1,4 +1,4 @@
-//! Makes a new workload from a given one: with only some of its operations, or with its commands in batches.
+//! Derives a new workload from a given workload: with only some of the operations, or with the commands in batches.
 
 use super::{Operation, Together, Workload, WorkloadError};
 
@@ -7,7 +7,7 @@ impl Workload {
     /// the keys that only other operations use.
     ///
     /// # Errors
-    /// Fails if an operation does not exist. The error names the first such operation.
+    /// Fails if an operation does not exist. The error names the first missing operation.
     pub fn of_operations(&self, names: &[String]) -> Result<Self, WorkloadError> {
         let find = |name: &String| {
             let found = self.operations.iter().find(|operation| operation.name == *name);

@@ -1,5 +1,5 @@
-//! Checks whether the server's protocol (dialect) supports the commands of a workload, and decides which
-//! replies are misses.
+//! Checks whether the server's protocol (dialect) supports the commands of a workload. Decides which replies are
+//! misses.
 
 use super::{
     KeyForm, KeyNames, Misses, Together, Workload, WorkloadError, cas, commands,
@@ -10,7 +10,7 @@ use crate::{
     untrusted,
 };
 
-/// The methods of HTTP that are no commands of another server.
+/// The methods of HTTP that are not also commands of another server.
 const METHODS: [&str; 6] = ["HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
 
 /// Returns which replies to a `step` are misses.
@@ -26,7 +26,7 @@ pub(super) fn misses(dialect: Dialect, step: &CommandStep) -> Misses {
     }
 }
 
-/// Returns the text of a word without placeholders; `None` for any other word.
+/// Returns the text of a word without placeholders. Returns `None` for any other word.
 fn fixed(word: &[Fragment]) -> Option<String> {
     match word {
         [Fragment::Text(text)] => Some(untrusted::bytes(text)),
@@ -93,7 +93,8 @@ impl Workload {
         Ok(())
     }
 
-    /// Returns whether a step is an HTTP request with a method that is no command of another server: `POST /path`.
+    /// Returns whether a step is an HTTP request, such as `POST /path`. The method must not be a command of another
+    /// server.
     fn is_of_http(&self, names: &KeyNames) -> bool {
         let compiled = self.compiled();
         let operations = self.compiled_operations().flat_map(|(_, compiled)| &compiled.steps);
@@ -137,7 +138,7 @@ impl Workload {
     }
 }
 
-/// Converts a fixed part to text, and a value or a field of a record to a slot.
+/// Converts a fixed part to text. Converts a value or a field of a record to a slot.
 fn part(part: Option<Vec<u8>>) -> ArgumentPart {
     part.map_or(ArgumentPart::Value { kind: 0, size: None }, ArgumentPart::Text)
 }

@@ -1,7 +1,7 @@
-//! Key distributions: how often each key of a set is drawn.
+//! Key distributions, which define how often each key of a set is drawn.
 //!
-//! Workload files and recordings contain a distribution as a text, `"zipfian 1.1"`, or as a table, `{ zipfian
-//! = 1.1 }`. If the text is only a name, the distribution has its default parameters. A
+//! Workload files and recordings contain a distribution as a text (`"zipfian 1.1"`) or as a table
+//! (`{ zipfian = 1.1 }`). If the text is only a name, the distribution has its default parameters. A
 //! [`Chooser`](super::chooser::Chooser) draws the keys.
 
 use std::{fmt, ops::Range, str::FromStr};
@@ -25,23 +25,23 @@ pub enum Distribution {
     /// All keys are drawn equally often.
     #[default]
     Uniform,
-    /// All clients together draw the keys in sequence. The first key follows the last one.
+    /// All clients together draw the keys in sequence. After the last key, the first key follows.
     Sequential,
-    /// The keys are divided into one part for each client, and each client draws its part in sequence (memtier's P).
+    /// Each client draws its own part of the keys in sequence (memtier's P).
     Partitioned,
-    /// Each client draws all keys in its own sequence (memtier's S). The first key follows the last one.
+    /// Each client draws all keys in its own sequence (memtier's S). After the last key, the first key follows.
     SequentialByClient,
-    /// Zipf's law: the key of rank r is drawn in proportion to 1/r^exponent. The ranks are scattered over the numbers
-    /// of the keys.
+    /// Zipf's law: how often a key of rank r is drawn is proportional to 1/r^exponent. The ranks are scattered over the
+    /// numbers of the keys.
     Zipfian(f64),
-    /// Zipf's law in the order of the numbers: the key with the lowest number is the hottest (memtier's Z).
+    /// Zipf's law in the order of the numbers. The key with the lowest number is the hottest (memtier's Z).
     ZipfianInOrder(f64),
-    /// Exactly the zipfian distribution of YCSB: 10^10 ranks with the exponent 0.99. A hash maps the ranks to the keys.
-    /// The hottest key gets about 3.78 % of the draws, for any number of keys.
+    /// Exactly the zipfian distribution of YCSB, with 10^10 ranks and the exponent 0.99. A hash maps the ranks to the
+    /// keys. The hottest key gets about 3.78 % of the draws, for any number of keys.
     YcsbZipfian,
-    /// Zipf's law by age: the newest key (with the highest number) is the hottest.
+    /// Zipf's law by age. The newest key, which has the highest number, is the hottest.
     Latest(f64),
-    /// A hotspot: the keys with the lowest numbers get a fixed share of the requests, and the other keys get the rest.
+    /// A hotspot. The keys with the lowest numbers get a fixed share of the requests, and the other keys get the rest.
     /// At least one key is in the hotspot.
     Hotspot {
         /// The hotspot's share of the keys, 0 to 1.
@@ -49,16 +49,16 @@ pub enum Distribution {
         /// The hotspot's share of the requests, 0 to 1.
         share: f64,
     },
-    /// YCSB's exponential distribution: the newest key is the hottest, and the newest 6/7 of the keys get 95 % of the
+    /// YCSB's exponential distribution. The newest key is the hottest, and the newest 6/7 of the keys get 95 % of the
     /// draws.
     Exponential,
     /// A bell curve over the numbers of the keys (memtier's G). If a drawn number is outside the set, another
     /// number is drawn.
     Gaussian {
-        /// The number at the peak of the curve; by default the middle of the set.
+        /// The number at the peak of the curve. By default, it is the middle of the set.
         #[serde(default)]
         median: Option<f64>,
-        /// The standard deviation in keys; by default a sixth of the number of keys.
+        /// The standard deviation in keys. By default, it is a sixth of the number of keys.
         #[serde(default)]
         deviation: Option<f64>,
     },
@@ -121,8 +121,8 @@ impl Distribution {
 impl FromStr for Distribution {
     type Err = WorkloadError;
 
-    /// Parses the name of a distribution, with all of its parameters or none: `zipfian 1.1`, `hotspot 0.2
-    /// 0.8`, `gaussian`, `gaussian - 100`. A `-` in the place of a parameter selects the parameter's default.
+    /// Parses the name of a distribution, with all parameters or without parameters: `zipfian 1.1`, `hotspot 0.2 0.8`,
+    /// `gaussian`, `gaussian - 100`. A `-` in the place of a parameter selects the parameter's default.
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let unknown = || invalid!("'{text}' is not a distribution of keys; give one of {DISTRIBUTIONS}");
         let mut words = text.split_whitespace();

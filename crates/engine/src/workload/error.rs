@@ -1,4 +1,4 @@
-//! The errors of a workload: what is wrong in a workload file or option, and where.
+//! The errors of a workload. They say what is wrong in a workload file or option, and where.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use thiserror::Error;
 pub struct WorkloadError(String);
 
 impl WorkloadError {
-    /// Creates the error with this message. If the message has arguments, `invalid!` creates it.
+    /// Creates the error with this message. For a message with arguments, use `invalid!` instead.
     pub(crate) fn of(reason: impl fmt::Display) -> Self {
         Self(reason.to_string())
     }

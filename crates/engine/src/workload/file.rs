@@ -63,7 +63,7 @@ struct WorkloadFile {
     name: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     about: String,
-    /// The parameters, which are used before the text is parsed: the value of `name` replaces `$name` in the text.
+    /// The parameters. Before the text is parsed, the value of `name` replaces `$name` in the text.
     #[serde(default, rename = "parameters", skip_serializing)]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, skip_serializing_if = "Suggested::is_empty")]
@@ -143,7 +143,7 @@ impl PositionedError {
         Self { at: None, cause: cause.to_string() }
     }
 
-    /// Returns the error with the name of the file and the line number in `text`.
+    /// Returns the error with the name of the file, and with the line number in `text`.
     pub fn in_file(self, file: &str, text: &str) -> WorkloadFileError {
         let line = |at| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         WorkloadFileError { file: file.to_owned(), line: self.at.map(line), cause: self.cause }
@@ -228,8 +228,8 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<WorkloadChoice, 
     Ok(WorkloadChoice { workload: Arc::new(workload), load })
 }
 
-/// Converts a position in `filled`, the text with replaced parameters, to the beginning of the same line in `text`.
-/// Replacing parameters does not change line numbers.
+/// Converts a position in `filled` to the beginning of the same line in `text`. `filled` is the text after its
+/// parameters were replaced. Replacing parameters does not change line numbers.
 pub fn line_start(text: &str, filled: &str, at: usize) -> usize {
     let line = filled[..at].matches('\n').count();
     text.match_indices('\n').nth(line.wrapping_sub(1)).map_or(0, |(end, _)| end + 1)

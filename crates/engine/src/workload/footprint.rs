@@ -14,8 +14,8 @@ pub struct Footprint {
     pub keys: u64,
     /// The expected total size in bytes of the values of all keys.
     pub bytes: f64,
-    /// The expected size in bytes of the values in the largest operation, or in the largest request of the
-    /// prefill (which writes keys before the load).
+    /// The expected size in bytes of the values in the largest operation or prefill request. The prefill writes keys
+    /// before the load.
     pub each: f64,
 }
 

@@ -14,8 +14,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// The number of new keys that are stored in the order of their replies. At any time, fewer requests than this are in
-/// flight.
+/// The number of new keys that are stored in the order of their replies. The number of requests in flight is always
+/// lower than this.
 const KEPT: u64 = 1 << 16;
 
 /// The new keys of a set, shared by all clients.
@@ -23,7 +23,7 @@ const KEPT: u64 = 1 << 16;
 pub(super) struct NewKeys {
     inserted: AtomicU64,
     answered: AtomicU64,
-    /// Each element is the number of a key plus 1. 0 means that the key was counted, but its number is not
+    /// Each element is the number of a key plus 1. A 0 means that the key was counted, but the key's number is not
     /// stored yet.
     newest: OnceLock<Box<[AtomicU64]>>,
 }
@@ -40,8 +40,8 @@ impl NewKeys {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// Returns the number of the key that belongs to reply number `nth` to an insert. The `answered` replies
-    /// are numbered from 0. Returns `None` if the number of the key is no longer stored.
+    /// Returns the number of the key that reply number `nth` to an insert belongs to. The `answered` replies are
+    /// numbered from 0. Returns `None` if the number of the key is no longer stored.
     #[inline]
     pub(super) fn nth(&self, nth: u64, answered: u64) -> Option<u64> {
         let kept = self.newest.get().filter(|_| answered - nth <= KEPT);
@@ -99,7 +99,8 @@ impl Insertions {
         self.0.drain(..answered).for_each(|inserted| inserted.growth.take_answer(inserted.number));
     }
 
-    /// Moves the new keys of operation `from` to the batch `other`. There the operation has the index `to`.
+    /// Moves the new keys of operation `from` to the batch `other`. In the batch `other`, the operation has the index
+    /// `to`.
     pub fn hand_over(&mut self, from: u32, other: &mut Self, to: u32) {
         let moved = self.0.extract_if(.., |inserted| inserted.operation == from);
         other.0.extend(moved.map(|inserted| InsertedKey { operation: to, ..inserted }));

@@ -1,4 +1,4 @@
-//! Computes from the key distribution which share of all requests the hottest keys get.
+//! Computes the share of all requests that the hottest keys get, from the key distribution.
 
 use std::{f64::consts, ops::Range};
 
@@ -9,7 +9,7 @@ use super::{
     zipf::YcsbZipf,
 };
 
-/// The number of keys is divided by this number: redyno reports the share of the hottest hundredth of the keys.
+/// The number of keys is divided by this number. redyno reports the share of the hottest hundredth of the keys.
 const HOTTEST: u64 = 100;
 
 /// The shares of the hottest keys in all draws, from 0 to 1.
@@ -83,8 +83,9 @@ fn bell(median: Option<f64>, deviation: Option<f64>, m: f64, n: f64) -> f64 {
     best[0].max(best[1]) / (below(n) - below(0.0))
 }
 
-/// Returns the error function. Formula 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical Functions (1964), is
-/// accurate to 1.5e-7. Near 0 this accuracy is not enough, so the first terms of the series 7.1.5 are used there.
+/// Returns the error function. The function uses formula 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical
+/// Functions (1964). This formula is accurate to 1.5e-7. This accuracy is not enough near 0, so the function uses the
+/// first terms of the series 7.1.5 there.
 fn erf(x: f64) -> f64 {
     if x.abs() < 0.1 {
         let square = x * x;
@@ -110,7 +111,7 @@ mod tests {
 
     const FIRST: u64 = 7;
 
-    /// Returns the measured share of the keys with these numbers in draws from `n` keys.
+    /// Returns the measured share of the draws that the keys in `hottest` get, among `n` keys.
     fn drawn(distribution: Distribution, n: u64, hottest: &BTreeSet<u64>) -> f64 {
         const DRAWS: u32 = 200_000;
         let keys = Keyset { first: FIRST, count: Some(n), distribution, ..Keyset::default() };

@@ -1,5 +1,5 @@
-//! Adds the sets of keys and kinds of values that the commands of a workload define themselves: `{key zipfian
-//! 1.1}`, `{value 64..1024}`. Commands can also contain placeholders of other tools.
+//! Adds the sets of keys and the kinds of values that the commands of a workload define themselves, such as
+//! `{key zipfian 1.1}` and `{value 64..1024}`. Commands can also contain placeholders of other tools.
 //!
 //! ```text
 //!  {key zipfian 1.1}   ──► the keys "key zipfian 1.1": those of `key` with this distribution
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use super::{Keyset, ValueKind, Workload};
 
-/// Placeholders of other tools for a number below the number of keys: with twelve digits (redis-benchmark,
-/// valkey-benchmark), or without leading zeros (the benchmark of TairRoaring).
+/// Placeholders of other tools for a number below the number of keys. In redis-benchmark and valkey-benchmark, the
+/// number has twelve digits. In the benchmark of TairRoaring, the number has no leading zeros.
 const NUMBERS: [(&str, u8); 12] = [
     ("__rand_int__", 12),
     ("__rand_1st__", 12),
@@ -46,8 +46,8 @@ pub(super) fn foreign_name(text: &str) -> Option<&str> {
     text.get(..length)
 }
 
-/// Splits a text that begins with an opening brace into the text within the braces and the text after the braces.
-/// Nested braces are not accepted, so each brace is checked only once.
+/// Splits a text that begins with an opening brace into the text within the braces and the text after the braces. The
+/// function accepts no nested braces, so it checks each brace only once.
 pub(super) fn braced(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('{')?;
     let end = inner.find(['{', '}'])?;

@@ -1,13 +1,13 @@
-//! Reads vectors and document names from the JSON of Elasticsearch and OpenSearch: from the query or document
-//! in a request, and from the hits in a reply.
+//! Reads vectors and document names from the JSON of Elasticsearch and OpenSearch. The JSON is the query or document in
+//! a request, or the hits in a reply.
 
 use memchr::memmem;
 use serde_json::Value;
 
 use crate::protocol::{Dialect, body_of};
 
-/// Returns the last part of a request's path, and the first list of numbers in its body as FP32. `None` if the body is
-/// no JSON value, or has no such list.
+/// Returns the last part of a request's path, and the first list of numbers in its body as FP32. Returns `None` if the
+/// body is not a JSON value, or has no such list.
 pub(super) fn name_and_vector(request: &[u8]) -> Option<[Vec<u8>; 2]> {
     let path = request.split(|byte| *byte == b' ').nth(1)?.split(|byte| *byte == b'?').next()?;
     let name = path.rsplit(|byte| *byte == b'/').next()?;

@@ -8,13 +8,13 @@ use crate::{
     untrusted,
 };
 
-/// The maximum number of digits: the highest 64-bit number has this many digits.
+/// The maximum number of digits. The highest 64-bit number has this many digits.
 pub const MAX_DIGITS: u8 = 20;
 
 /// The format of the number in a key's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyForm {
-    /// The minimum number of digits, up to 20; lower numbers have leading zeros.
+    /// The minimum number of digits, up to 20. Lower numbers get leading zeros.
     pub digits: u8,
     /// How the number of a key appears in the key's name.
     pub naming: KeyNaming,
@@ -31,7 +31,7 @@ pub enum KeyNaming {
     Ycsb,
     /// The hash of go-ycsb: YCSB's hash, computed from the number's bytes in reverse order.
     GoYcsb,
-    /// No text, so the set has one key.
+    /// No text. The set has only one key.
     Nothing,
     /// Any text, for the key names in a trace (a file of recorded commands).
     Anything,
@@ -80,8 +80,8 @@ impl KeyForm {
         self.padded(self.named(number))
     }
 
-    /// Parses the number in a key's name. Returns `None` if the format differs. A hash cannot be reversed, so every
-    /// number up to 2^63 is accepted as a hash. For key names without a number, the result is 0.
+    /// Parses the number in a key's name. Returns `None` if the name has another format. A hash cannot be reversed, so
+    /// every number up to 2^63 is accepted as a hash. For key names without a number, the result is 0.
     pub fn read(self, text: &[u8]) -> Option<u64> {
         if let KeyNaming::Nothing | KeyNaming::Anything = self.naming {
             return (self.naming == KeyNaming::Anything || text.is_empty()).then_some(0);
@@ -120,7 +120,7 @@ impl SetNames {
         [self.prefix.as_bytes(), self.form.padded(named).as_bytes()].concat()
     }
 
-    /// Returns a key as the parts of a template. Source number `source` supplies the number of the key.
+    /// Returns a key as the parts of a template. The source with the number `source` supplies the number of the key.
     pub(super) fn parts(&self, source: u16) -> Vec<ArgumentPart> {
         let number = match self.form.digits {
             _ if self.form.padded(0).is_empty() => return vec![ArgumentPart::text(self.prefix.as_str())],

@@ -8,7 +8,7 @@
 //! NAME000000000042                        with --key-prefix NAME: a user's own
 //! ```
 //! A key with any other name belongs to another program. A [`KeySpan`](super::KeySpan) lists the sets of keys of a run,
-//! with their formats and numbers.
+//! with the formats and the numbers of the keys.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -27,7 +27,8 @@ const BY_HTTP: &str = "redyno-";
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const RUN_LETTERS: usize = 8;
 
-/// The name of a run: 40 random bits as text. No character of a run's name has a special meaning in a glob pattern.
+/// The name of a run, which encodes 40 random bits. No character of a run's name has a special meaning in a glob
+/// pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunId([u8; RUN_LETTERS]);
 
@@ -54,8 +55,8 @@ impl RunId {
         std::str::from_utf8(&self.0).expect("the alphabet is ASCII")
     }
 
-    /// Returns the run that created the resource with this name on an HTTP server. `None` if no run can have created
-    /// the resource, for instance if the text lists several names.
+    /// Returns the run that created the resource with this name on an HTTP server. Returns `None` if no run can have
+    /// created the resource, for example if the text lists several names.
     pub fn of_http_resource(name: &str) -> Option<Self> {
         let is_plain =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);

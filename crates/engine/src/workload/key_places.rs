@@ -13,9 +13,9 @@ use crate::protocol::{Dialect, key_slot};
 /// The position of a key of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct KeyPlace {
-    /// The number of replies that must arrive before the key is written.
+    /// The number of replies that must arrive before redyno writes the key.
     step: usize,
-    /// The number of the command among the commands that are written at once, from 0.
+    /// The position of the command among the commands that are written at once, from 0.
     command: usize,
     /// The number of the word in the command. The name of the command is word 0.
     word: usize,
@@ -61,8 +61,8 @@ impl KeyPlaces {
         self.dialect.request_word(operation, first.command, first.word)
     }
 
-    /// Returns whether the keys of a filled operation have different slots. A cluster refuses such an operation. Always
-    /// false for memcached, which has no clusters.
+    /// Returns whether the keys of a filled operation have different slots. A cluster refuses such an operation. For
+    /// memcached, which has no clusters, the result is always false.
     pub(super) fn cross_slots(&self, out: &OutgoingRequests) -> bool {
         if !self.dialect.has_collections() {
             return false;
@@ -87,7 +87,8 @@ impl Workload {
     /// Checks that each operation has at most one key, so that one server stores all keys of an operation.
     ///
     /// # Errors
-    /// Fails if an operation, or a command of the trace, has several keys. The error names the first one.
+    /// Fails if an operation, or a command of the trace, has several keys. The error names the first such operation or
+    /// command.
     pub fn check_one_key(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         let asked = self.operations.iter().zip(&self.compiled().operations);
         let several = |(operation, compiled): &(&Operation, &CompiledOperation)| {

@@ -18,8 +18,8 @@ pub struct NameSet {
     pub form: KeyForm,
     /// The numbers of the keys.
     pub numbers: Range<u64>,
-    /// Whether the set also includes all higher numbers. This is so while a load inserts keys, because the
-    /// last number is not known yet.
+    /// Whether the set also includes all higher numbers. A set is open while a load inserts keys, because the last
+    /// number is not known yet.
     pub is_open: bool,
 }
 
@@ -52,7 +52,7 @@ impl NameSet {
         self.order(other).is_eq() && self.numbers.start <= other.numbers.start && ends_behind
     }
 
-    /// Returns the name with the highest known number. ` and on` follows if the set includes higher numbers. For the
+    /// Returns the name with the highest known number. If the set includes higher numbers, ` and on` follows. For the
     /// names of a trace, returns the prefix and `*`.
     pub fn last(&self) -> String {
         if self.form.naming == KeyNaming::Anything {

@@ -1,21 +1,22 @@
-//! The stamps in the messages that a load sends to subscribers and other receivers. A receiver computes the
-//! delivery time and finds lost messages from the stamp.
+//! The stamps in the messages that a load sends to subscribers and other receivers. A receiver computes the delivery
+//! time and finds lost messages from the stamp.
 //!
 //! ```text
 //!  (mark of the load in the upper bits, number of the message).(time of sending in ns).(number of the channel);
 //!  "8162774324609065.8812345678.3;…"
 //! ```
-//! The time in a stamp is taken just before the client writes the message. So if the client sends late, the
-//! delay is part of the operation's response time and not of the delivery time.
+//! The stamp contains the time just before the client writes the message. If the client sends late, the delay is
+//! therefore part of the operation's response time and not of the delivery time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::{KeyForm, KeyNames, Keyset, ReceiverKind, Receivers, Workload};
 use crate::{clock::Clock, protocol::whole_number};
 
-/// If receivers get only the key, redyno stores this many send times for each key.
+/// The number of send times that redyno stores for each key, if receivers get only the key.
 const RECENT: u64 = 4;
-/// The number of bits that count the messages in a stamp's first number. The upper bits of this number are the mark.
+/// The number of bits that count the messages in a stamp's first number. The upper bits of this number are the mark,
+/// which identifies the session.
 const NUMBER_BITS: u32 = 44;
 
 /// The messages that were sent to each channel. The threads of the load send the messages, and the thread of
@@ -58,7 +59,7 @@ pub(crate) struct Stamp {
 }
 
 impl Messages {
-    /// Creates the messages of a workload, before any message is sent; `None` if the workload has no receivers.
+    /// Creates the messages of a workload, before any message is sent. Returns `None` if the workload has no receivers.
     pub(super) fn of(workload: &Workload, keyspace: u64, names: &KeyNames, clock: Clock) -> Option<Self> {
         let Receivers { kind, keys, .. } = workload.receivers.as_ref()?;
         let keys = workload.keys.get(keys)?;
@@ -89,8 +90,8 @@ impl Messages {
         (self.kind, &self.names, &self.moved_to) == (other.kind, &other.names, &other.moved_to)
     }
 
-    /// Counts a message on a channel. Returns the two numbers of the message's stamp: the number of the message, with
-    /// the mark in the upper bits, and the time of sending.
+    /// Counts a message on a channel. Returns the two numbers of the message's stamp. The first is the number of the
+    /// message, with the mark in the upper bits. The second is the time of sending.
     pub(super) fn issue(&self, key: u64) -> (u64, u64) {
         let (channel, now_ns) = ((key - self.first) as usize, self.clock.now_ns());
         let Some(issued) = self.issued.get(channel) else { return (0, 0) };
@@ -122,7 +123,7 @@ impl Messages {
         self.issued[channel].load(Relaxed)
     }
 
-    /// Returns the time of sending of a message, if the message is among the last messages of its key.
+    /// Returns the send time of a message, if the message is among the last messages of its key.
     pub(crate) fn sent_ns(&self, channel: usize, number: u64) -> Option<u64> {
         let issued = self.issued(channel);
         (number < issued && issued - number <= RECENT)

@@ -1,12 +1,12 @@
-//! What a load requests: weighted operations, keys, values.
+//! The requests of a load: weighted operations, keys and values.
 //!
 //! ```text
 //!  Workload (data: a preset, a recording) ──compile──► Program (what workers run) ── + Draws ──► request bytes
 //!     └── its Setup ──compile──► each SetupCommand (what the control plane runs once before)
 //! ```
-//! A program turns random numbers into the bytes of requests, and the module [`load`](crate::load) sends
-//! these bytes. This module also reads workload files and datasets. It uses no sockets, and a clock only for
-//! the date of `{now}`.
+//! A program turns random numbers into the bytes of requests, and the module [`load`](crate::load) sends these bytes.
+//! This module also reads workload files and datasets. The module uses no sockets, and reads a clock only for the date
+//! of `{now}`.
 
 #[macro_use]
 mod error;

@@ -24,7 +24,7 @@ impl OpId {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Operations {
     all: Vec<Expected>,
-    /// The parts of replies that the load needs: elements (to see whether keys were found), or numbers for a
+    /// The parts of replies that the load needs. These are elements (to see whether keys were found), or numbers for a
     /// later request.
     pub parts: ReplyParts,
 }
@@ -42,8 +42,8 @@ pub struct Expected {
     pub only_reads: bool,
     /// Whether the first reply is compared with an expected reply.
     pub is_compared: bool,
-    /// How each element of the last reply is counted, if the reply is the array of EXEC, MGET or a similar command.
-    /// Empty for other replies.
+    /// How each element of the last reply is counted, if the reply is the array of EXEC, MGET or a similar command. The
+    /// list is empty for other replies.
     pub elements: Vec<Misses>,
 }
 

@@ -1,4 +1,4 @@
-//! The encoded requests that a client writes next. Large values are not copied: they are written from their
+//! The encoded requests that a client writes next. Large values are not copied. They are written directly from their
 //! pool of bytes.
 //!
 //! ```text
@@ -19,7 +19,7 @@ const LONGEST_NUMBER: usize = 20;
 #[derive(Debug, Clone, Default)]
 pub struct OutgoingRequests {
     pub(super) bytes: Vec<u8>,
-    /// The large values that are missing from `bytes`, in the order of their positions.
+    /// The large values that `bytes` does not contain, in the order of their positions.
     pub(super) left_out: Vec<LargeValue>,
     /// For each set of keys, the key that the current operation can repeat.
     pub(super) noted: Vec<u64>,
@@ -27,9 +27,9 @@ pub struct OutgoingRequests {
     pub(super) record: CurrentRecord,
     /// The CAS numbers that must still be inserted, in the order of their positions.
     pub(super) awaited: Vec<AwaitedNumber>,
-    /// Only for a later step: the number of operations that have this step.
+    /// The number of operations that have this step. Used only for a later step.
     pub(super) operations: usize,
-    /// Only for a later step: the length of `bytes` before the step of the last operation.
+    /// The length of `bytes` before the step of the last operation. Used only for a later step.
     pub(super) before: usize,
     /// The first invalid key since the last call of [`take_refused`](Self::take_refused).
     refused: Option<Vec<u8>>,
@@ -39,7 +39,7 @@ pub struct OutgoingRequests {
     pub(super) inserted: Insertions,
     /// The expected replies that are compared with the real replies, and the length of each expected reply.
     pub(super) expected: (Vec<u8>, usize),
-    /// The later steps of operations, which must wait for the replies to earlier steps: first all second
+    /// The later steps of operations, which must wait for the replies to earlier steps. The list contains all second
     /// steps, then all third steps, and so on.
     pub(super) later: Vec<OutgoingRequests>,
 }
@@ -50,7 +50,7 @@ pub(super) struct LargeValue {
     /// The value's position in `bytes`.
     pub(super) at: usize,
     pub(super) cut: ValueCut,
-    /// The total length of the missing values up to and including this value.
+    /// The total length of the missing values, up to and including this value.
     pub(super) upto: usize,
 }
 
@@ -133,7 +133,8 @@ impl OutgoingRequests {
         std::mem::take(&mut self.expected)
     }
 
-    /// Returns the requests that must wait for replies, one element per step; `None` if there are none.
+    /// Returns the requests that must wait for replies, one element per step. Returns `None` if there are no such
+    /// requests.
     #[inline]
     pub fn take_later(&mut self) -> Option<Vec<Self>> {
         (!self.later.is_empty()).then(|| std::mem::take(&mut self.later))
@@ -160,7 +161,7 @@ impl OutgoingRequests {
         self.bytes = bytes;
     }
 
-    /// Returns the bytes if no value is missing from them.
+    /// Returns the bytes, if no value is missing from the bytes.
     #[inline]
     pub fn as_whole(&self) -> Option<&[u8]> {
         self.left_out.is_empty().then_some(&self.bytes)
@@ -196,8 +197,8 @@ impl OutgoingRequests {
         slices[..filled].iter().flat_map(|slice| slice.iter().copied()).collect()
     }
 
-    /// Fills `slices` with the bytes on the wire that follow the first `written` bytes, as long as there are free
-    /// slices. Large values are taken from `values`. Returns the number of filled slices.
+    /// Fills `slices` with the bytes on the wire after the first `written` bytes, as long as there are free slices.
+    /// Large values are taken from `values`. Returns the number of filled slices.
     pub fn slices<'a>(
         &'a self,
         values: Option<&'a Values>,

@@ -39,7 +39,7 @@ impl From<Vec<ParameterValue>> for Settings {
 }
 
 impl Settings {
-    /// Returns the value that is set for the parameter `name`.
+    /// Returns the value that the user has set for the parameter `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }

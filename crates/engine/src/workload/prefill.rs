@@ -1,5 +1,5 @@
-//! The prefill of a workload: before the measurement, the load writes the keys that the workload reads. Each
-//! command of the prefill runs once for every key of a set.
+//! The prefill of a workload. Before the measurement, the load writes the keys that the workload reads. Each command of
+//! the prefill runs once for every key of a set.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -10,7 +10,7 @@ use super::{
     step::{CommandStep, Fragment},
 };
 
-/// A step of the prefill, and its keys: the step runs once for each of them.
+/// A step of the prefill, and the keys for which this step runs, once for each key.
 pub(super) struct PrefillStep {
     pub(super) step: CommandStep,
     pub(super) numbers: Range<u64>,
@@ -44,7 +44,7 @@ impl Workload {
         self.prefill.steps.iter().enumerate().map(operation).collect()
     }
 
-    /// Returns the set of keys for which a step runs: the first set with several keys or, if there is none,
+    /// Returns the set of keys for which a step runs. This is the first set with several keys or, without such a set,
     /// the first set.
     pub(super) fn prefill_keyset(&self, step: &CommandStep) -> Option<u16> {
         let sets = || step.fragments().filter_map(Fragment::draws);
@@ -76,8 +76,8 @@ impl Workload {
         self.prefill_steps(keyspace).map(|filled| self.made_by(filled)).collect()
     }
 
-    /// Returns the keys of the prefill that are complete arguments of a command. redyno can check the
-    /// existence of these keys, but not of other keys.
+    /// Returns the keys of the prefill that are complete arguments of a command. redyno can check whether these keys
+    /// exist. It cannot check other keys.
     pub fn prefilled_names(&self, keyspace: u64) -> KeySpan {
         let whole = self.prefill_steps(keyspace).filter(|filled| filled.is_whole);
         whole.map(|filled| self.made_by(filled)).collect()
@@ -89,9 +89,9 @@ impl Workload {
         NameSet { prefix, form, numbers: filled.numbers, is_open: false }
     }
 
-    /// Returns `some`, this workload with only some of its operations, without the prefill of keys that only the other
-    /// operations use. If a command such as SCAN or a search finds keys without their names, the prefill stays
-    /// complete.
+    /// Returns `some` without the prefill of keys that only other operations use. `some` is this workload with only
+    /// some of its operations. If a command finds keys without their names, the prefill stays complete. Examples of
+    /// such commands are SCAN and searches.
     pub(super) fn prefilled_for(&self, some: &Self) -> Self {
         let mut commands = some.active_steps().filter_map(CommandStep::command);
         if !some.commands_of_modules().is_empty() || commands.any(|name| command_traits(&name).unnamed) {
@@ -118,10 +118,10 @@ impl Workload {
         Self { prefill: Steps::default(), ..self.clone() }
     }
 
-    /// Returns the workload with a prefill. An existing prefill stays unchanged. A new prefill writes all
-    /// sets of keys that the workload reads or, if it reads none, all sets that it uses. For each set, the
-    /// prefill uses a step of the workload that creates these keys, even if its operation has weight 0. If
-    /// there is no such step, the prefill uses SET.
+    /// Returns the workload with a prefill. An existing prefill stays unchanged. A new prefill writes all sets of keys
+    /// that the workload reads. If the workload reads none, the prefill writes all sets that the workload uses. For
+    /// each set, the prefill uses a step of the workload that creates these keys. The operation of this step may have
+    /// weight 0. If there is no such step, the prefill uses SET.
     ///
     /// # Errors
     /// Fails if the workload uses no keys, or if redyno knows no command that can write these keys.
@@ -155,8 +155,8 @@ impl Workload {
         self.compiled().keysets[usize::from(set)].same
     }
 
-    /// Returns the step that writes the keys of `set` under the names in `reading`, the steps that read them. `set` must
-    /// be the first set with these keys.
+    /// Returns the step that writes the keys of `set`. `reading` contains the steps that read these keys. The returned
+    /// step uses the same key names. `set` must be the first set with these keys.
     fn writing_step(&self, set: usize, reading: &[&CommandStep]) -> Result<String, WorkloadError> {
         let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
         // The words with keys of the set, whichever way a step draws the keys: {key.new} creates what {key} reads.

@@ -17,8 +17,8 @@ use super::{Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadChoice, W
 /// A built-in workload.
 struct BuiltInWorkload {
     source: PresetText,
-    /// The workload with the default values of its parameters. redyno makes each preset only when it is used.
-    /// Making all of them would take half of the program's start time.
+    /// The workload with the default values of its parameters. redyno makes each preset only when it is used. It would
+    /// take half of the program's start time to make all presets.
     usual: OnceLock<WorkloadChoice>,
 }
 
@@ -144,7 +144,7 @@ impl WorkloadChoice {
     }
 }
 
-/// Returns whether a text is the path of a file: it has a `/`, or ends with `.toml`.
+/// Returns whether a text is the path of a file. A path has a `/`, or ends with `.toml`.
 pub fn is_path(text: &str) -> bool {
     text.contains('/') || Path::new(text).extension().is_some_and(|end| end == "toml")
 }

@@ -28,9 +28,9 @@ pub struct PreviewInput<'a> {
     pub workload: &'a Workload,
     /// The protocol of the server.
     pub dialect: Dialect,
-    /// The number of keys in sets that do not define their number of keys.
+    /// The number of keys in a set that does not define its own number of keys.
     pub keyspace: u64,
-    /// The size in bytes of values that do not define their size.
+    /// The size in bytes of a value that does not define its own size.
     pub value_size: u32,
     /// The number of clients.
     pub clients: u32,
@@ -51,7 +51,7 @@ pub struct Preview {
     pub dataset: Option<DatasetPreview>,
     /// The prefill, if there is one.
     pub prefill: Option<PrefillPreview>,
-    /// Examples: the first requests of the first client.
+    /// The first requests of the first client, as examples.
     pub samples: Vec<RequestSample>,
 }
 
@@ -83,7 +83,7 @@ pub struct KeysPreview {
     pub last: String,
     /// Whether the load inserts keys after the highest key.
     pub grows: bool,
-    /// The distribution; `None` if operations use only new keys.
+    /// The distribution. `None` if operations use only new keys.
     pub distribution: Option<Distribution>,
     /// The shares of the hottest keys in the draws, before the load inserts new keys. `None` if there is no
     /// formula for the shares.
@@ -97,7 +97,7 @@ pub struct DatasetPreview {
     pub file: String,
     /// The number of records.
     pub records: u64,
-    /// The sizes of operations are computed from this number of records at the beginning of the file.
+    /// The number of records at the beginning of the file from which the sizes of operations are computed.
     pub read: u64,
     /// The parts of each record that are sent.
     pub portions: Vec<String>,

@@ -1,11 +1,11 @@
-//! A program is a compiled workload: it builds the requests of a load. It is compiled for a number of keys
-//! and a size of values.
+//! A program is a compiled workload. It builds the requests of a load. It is compiled for a number of keys and a size
+//! of values.
 //!
 //! ```text
 //!  Draws ──► which operation ──► its template ──► its keys, numbers and values ──► bytes
 //! ```
-//! [`Draws`] contains all random state of a client. So a client that continues from a copy of its draws
-//! repeats the same batch.
+//! [`Draws`] contains all random state of a client. If a client continues from a copy of its draws, it repeats the same
+//! batch.
 
 mod filling;
 mod numbering;
@@ -26,7 +26,7 @@ use super::{
 
 use crate::protocol::Dialect;
 
-/// The name of a set of keys, and the prefix before their numbers.
+/// The name of a set of keys, and the prefix before the numbers of the keys.
 type SetName = (String, String);
 
 /// A compiled workload. Each client draws requests from the program with its own [`Draws`].
@@ -36,9 +36,9 @@ pub struct Program {
     sources: Sources,
     /// For each set of keys, the index of the first set with the same keys.
     same: Vec<usize>,
-    /// The name of each set of keys, and the prefix before their numbers.
+    /// The name of each set of keys, and the prefix before the numbers of the keys.
     called: Vec<SetName>,
-    /// The counters that all clients share, for each set of keys of this program and of earlier programs.
+    /// For each set of keys of this program and of earlier programs, the counters that all clients share.
     counted: BTreeMap<SetName, KeyCounters>,
     /// The messages of earlier programs.
     numbered: Vec<Arc<Messages>>,
@@ -56,9 +56,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles a [valid](Workload::check) workload for a dialect (protocol). A set that does not define its
-    /// number of keys has `keyspace` keys. `names` contains the prefix of all keys, and `values` must be
-    /// created from this workload.
+    /// Compiles a [valid](Workload::check) workload for a dialect (protocol). A set that does not define its number of
+    /// keys has `keyspace` keys. `names` contains the prefix of all keys. `values` must be created from this workload.
     pub fn new(
         workload: &Workload,
         dialect: Dialect,
@@ -78,9 +77,9 @@ impl Program {
         Self { ready: ready.collect(), traced, ..Self::of(workload, templates, sets, names, values) }
     }
 
-    /// Compiles the prefill of a workload, with the same arguments as [`new`](Self::new). Requests are appended by
-    /// number with [`append_nth`](Self::append_nth): first all keys of the first step, then all keys of the second
-    /// step, and so on.
+    /// Compiles the prefill of a workload, with the same arguments as [`new`](Self::new).
+    /// [`append_nth`](Self::append_nth) appends requests by number. The first numbers are all keys of the first step,
+    /// the next numbers are all keys of the second step, and so on.
     pub fn of_prefill(
         workload: &Workload,
         dialect: Dialect,
@@ -124,8 +123,8 @@ impl Program {
         self
     }
 
-    /// Returns the program with the counters of `before` and of earlier programs. So a set of keys with the
-    /// same name and prefix continues the sequence of its keys.
+    /// Returns the program with the counters of `before` and of the programs before `before`. A set of keys with the
+    /// same name and prefix then continues the sequence of its keys.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());
@@ -166,13 +165,13 @@ impl Program {
         self.dataset.is_some()
     }
 
-    /// Returns whether every operation can be sent completely at once: no operation needs a record, and no step waits
-    /// for a reply.
+    /// Returns whether every operation can be sent completely at once. This is true if no operation needs a record, and
+    /// no step waits for a reply.
     pub fn is_sent_at_once(&self) -> bool {
         self.dataset.is_none() && self.templates.later.is_empty()
     }
 
-    /// Returns whether all requests of a client's turn through the operations have one key.
+    /// Returns whether all requests of a client's turn have one key. A turn is one pass through the operations.
     pub fn has_one_key_in_turn(&self) -> bool {
         self.order == OperationOrder::OneKeyInTurn
     }

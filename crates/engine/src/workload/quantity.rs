@@ -1,11 +1,11 @@
-//! Parses fields of a workload file that are whole numbers: a number, or a text with a suffix (`"1M"`).
+//! Parses fields of a workload file that are whole numbers. Such a field is a number, or a text with a suffix (`"1M"`).
 
 use serde::{Deserialize, Deserializer, de};
 
 use crate::units::parse_count;
 
-/// The maximum weight of an operation. A new share of reads multiplies weights by up to 200, and the result must fit
-/// into 32 bits.
+/// The maximum weight of an operation. A change of the share of reads multiplies weights by up to 200. The result must
+/// fit into 32 bits.
 pub const MAX_WEIGHT: u32 = 1_000_000;
 
 #[derive(Deserialize)]
@@ -24,7 +24,7 @@ pub fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N
     N::try_from(number).map_err(|_| de::Error::custom(format!("{number} is too large")))
 }
 
-/// Returns whether a field has its default value, and is therefore not written to a file.
+/// Returns whether a field has its default value. Such a field is not written to a file.
 pub(super) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
 }

@@ -4,7 +4,7 @@
 //!  SET doc:__field:id__ __record__              ──► GET doc:7             $17 {"id":"7", …}
 //!  HSET doc:__field:id__ title __field:title__  ──► HMGET doc:7 title     *1 $5 seven
 //! ```
-//! RESP2 encodes the same reply always in the same way, so redyno compares replies byte for byte.
+//! RESP2 always encodes the same reply in the same way, so redyno compares replies byte for byte.
 
 use super::{
     Dataset, DatasetError, Workload, WorkloadError,
@@ -75,7 +75,7 @@ fn can_be_read_back(step: &CommandStep) -> bool {
 }
 
 impl ReadBack {
-    /// Returns the same commands from the first record on.
+    /// Returns the same commands, starting again at the first record.
     #[must_use]
     pub fn again(&self) -> Self {
         let (dataset, taken) = (self.dataset.first(u64::MAX), CurrentRecord::default());

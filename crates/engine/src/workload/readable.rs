@@ -6,13 +6,14 @@ use crate::{
     untrusted,
 };
 
-/// The maximum number of characters of a word, including the note that it was cut. The name of a key usually fits.
+/// The maximum number of characters of a word, including the note that the word was cut. The name of a key usually
+/// fits.
 const LONGEST_WORD: usize = 80;
 /// After this number of characters, no further words are added to a line. The remaining words are only
 /// counted.
 const LONGEST_LINE: usize = 200;
 
-/// The maximum number of characters for the commands of an operation.
+/// The maximum number of characters that the commands of an operation may have in one line.
 const LONGEST_COMMANDS: usize = 160;
 /// The separator between two steps if the second step waits for the reply to the first step.
 pub(super) const THEN: &str = " then ";
@@ -58,7 +59,7 @@ fn line(commands: &[Vec<&[u8]>]) -> String {
     line
 }
 
-/// Returns a word, in quotes if it is empty or contains spaces or quotes.
+/// Returns a word. A word that is empty, or contains spaces or quotes, is returned in quotes.
 fn shown(word: &[u8]) -> String {
     let shown = untrusted::at_most(word, LONGEST_WORD);
     let needs_quotes = word.is_empty() || word.iter().any(|byte| b" \"'".contains(byte));

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-/// The complete requests of an operation. A set of keys decides which request is next: the drawn number is
-/// the index of the request. The key itself is not sent.
+/// The complete requests of an operation. A set of keys decides which request is next. The drawn number is the index of
+/// the request. The key itself is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompleteRequests {
     /// The name of the set of keys. The numbers of this set begin at 0.

@@ -41,24 +41,24 @@ pub enum ReceiverKind {
     ShardedPubsub,
     /// BLPOP from queues.
     Queue,
-    /// BLMOVE from queues to second queues. A message is removed from the second queue after its receipt.
+    /// BLMOVE from queues to second queues. After its receipt, a message is removed from the second queue.
     Move,
-    /// XREAD BLOCK: every receiver of a stream gets every entry.
+    /// XREAD BLOCK. Every receiver of a stream gets every entry.
     Stream,
-    /// XREADGROUP BLOCK and XACK: each entry goes to exactly one receiver of the stream. XAUTOCLAIM takes
-    /// over the entries of a lost receiver.
+    /// XREADGROUP BLOCK and XACK. Exactly one receiver of the stream gets each entry. XAUTOCLAIM takes over the entries
+    /// of a lost receiver.
     Group,
-    /// CLIENT TRACKING: each key has one receiver, which reads the key again after each invalidation.
+    /// CLIENT TRACKING. Each key has one receiver, which reads the key again after each invalidation.
     Tracking,
-    /// CLIENT TRACKING with BCAST and PREFIX: every receiver gets the invalidations of all keys.
+    /// CLIENT TRACKING with BCAST and PREFIX. Every receiver gets the invalidations of all keys.
     Broadcast,
-    /// PSUBSCRIBE to keyspace notifications: every receiver gets the notifications of all keys.
+    /// PSUBSCRIBE to keyspace notifications. Every receiver gets the notifications of all keys.
     Keyspace,
 }
 
 impl ReceiverKind {
-    /// Returns whether the receivers of a key share its messages: each message goes to exactly one of these
-    /// receivers.
+    /// Returns whether the receivers of a key share its messages. If so, exactly one of the receivers gets each
+    /// message.
     pub fn is_shared(self) -> bool {
         matches!(self, Self::Queue | Self::Move | Self::Group)
     }

@@ -5,7 +5,7 @@ use super::{
     step::{CommandStep, Fragment},
 };
 
-/// Receivers wait for at most this number of channels, queues, streams or keys.
+/// The largest number of channels, queues, streams or keys that receivers wait for.
 const MAX_CHANNELS: u64 = 1_000_000;
 
 impl Workload {
@@ -60,7 +60,7 @@ impl Workload {
         Ok(())
     }
 
-    /// Returns whether replies are compared with expected replies.
+    /// Returns whether redyno compares replies of the workload with expected replies.
     pub fn compares_replies(&self) -> bool {
         self.operations.iter().any(|operation| operation.expects.is_some())
     }
@@ -79,7 +79,7 @@ impl Workload {
         asked.flat_map(|operation| &operation.steps).any(|step| step.starts_with("ZADD {index} "))
     }
 
-    /// Returns the number of receivers; `None` if the workload has no receivers.
+    /// Returns the number of receivers, or `None` if the workload has no receivers.
     pub fn receiver_count(&self) -> Option<u32> {
         self.receivers.as_ref().map(|receivers| receivers.count)
     }

@@ -1,4 +1,4 @@
-//! Connects a workload with its dataset: finds the placeholders for parts of records, and opens the file.
+//! Connects a workload with its dataset. Finds the placeholders for parts of records, and opens the file.
 
 use std::path::Path;
 
@@ -40,10 +40,10 @@ impl Workload {
         self.active_compiled().all(|operation| operation.steps.iter().any(CommandStep::is_of_record))
     }
 
-    /// Returns the workload with a dataset of the first `most` records of a file. Reads the file once.
+    /// Returns the workload with a dataset of the first `most` records of a file. The function reads the file once.
     ///
     /// # Errors
-    /// Fails if the workload sends no part of a record, the file lacks a field, or a record is invalid.
+    /// Fails if the workload sends no part of a record, if the file lacks a field, or if a record is invalid.
     pub fn with_dataset(&self, file: &Path, most: Option<u64>) -> Result<Self, DatasetError> {
         let portions = self.portions();
         if portions.is_empty() {

@@ -1,4 +1,4 @@
-//! Finds a workload's searches for nearest vectors in a dataset, and computes their exact neighbours.
+//! Finds searches for nearest vectors in a workload with a dataset. Computes the exact neighbours of these searches.
 //!
 //! ```text
 //!  weight 0:  VADD sift FP32 __field:vector__ __field:id__     ──► all vectors of the file, and their names
@@ -14,8 +14,8 @@ use super::{
 use crate::protocol::Dialect;
 
 impl Workload {
-    /// Returns the search for nearest vectors among the vectors of the dataset; `None` if there is no such search.
-    /// The search is the first VSIM or FT.SEARCH, and another operation stores the vectors.
+    /// Returns the search for nearest vectors among the vectors of the dataset, or `None` if there is no such search.
+    /// The search is the first VSIM or FT.SEARCH. Another operation must store the vectors.
     ///
     /// # Errors
     /// Fails if the exact neighbours cannot be computed. The error is the reason.
@@ -101,8 +101,8 @@ impl Workload {
     }
 }
 
-/// In the step that stores a vector, returns the indices of two words: the name and the vector. Returns
-/// `None` if there is no vector. `derived` is the length of a derived query.
+/// Returns the indices of two words in the step that stores a vector: the name and the vector. Returns `None` if there
+/// is no vector. `derived` is the length of a derived query.
 ///
 /// # Errors
 /// Fails if the step gives the vector no name from the record.

@@ -3,15 +3,15 @@
 //! ```text
 //!  712345 ──► checksum of its digits ──► the next number with this checksum, in blocks of 100 000 numbers
 //! ```
-//! The slot of a name is a CRC16 without a start value, which is linear. So if two names differ only in their
-//! digits and the checksums of the digits are equal, the names have the same slot. The text around the digits
-//! has no effect. One table of all five-digit endings, ordered by checksum, is enough for all sets of keys.
+//! The slot of a name is a CRC16 without a start value. This checksum is linear. Two names that differ only in their
+//! digits therefore have the same slot if the checksums of their digits are equal. The text around the digits has no
+//! effect. One table of all five-digit endings, ordered by checksum, is enough for all sets of keys.
 
 use std::{ops::Range, sync::LazyLock};
 
 use crate::protocol::{SLOTS, key_slot};
 
-/// The minimum number of keys in a set whose keys are drawn by slot. Each slot then has two keys on average.
+/// The minimum number of keys in a set from which keys can be drawn by slot. Each slot then has two keys on average.
 pub(super) const FEWEST_KEYS: u64 = 2 * SLOTS as u64;
 /// The number of five-digit endings.
 const BLOCK: u64 = 100_000;
@@ -28,8 +28,9 @@ pub(super) fn prepare() {
     LazyLock::force(&ENDINGS);
 }
 
-/// Returns the next number among `numbers` whose key is in the same slot as the key `number`. The lowest number follows
-/// the highest one. If no other key is in the slot, returns `number`. All numbers must have the same number of digits.
+/// Returns the next number among `numbers` whose key is in the same slot as the key `number`. After the highest number,
+/// the lowest number follows. If no other key is in the slot, returns `number`. All numbers must have the same number
+/// of digits.
 pub(super) fn next(number: u64, numbers: Range<u64>) -> u64 {
     let wanted = checksum(number);
     let first = |within: Range<u64>| {

@@ -7,13 +7,13 @@ use super::{Workload, WorkloadError};
 /// The highest value of a number in a search.
 pub const MAX_SEARCH_NUMBER: u32 = 1_000_000;
 
-/// A number in the searches (`VSIM`, a command with `[KNN …]`, or a body with `"knn":`) of a workload.
+/// A number in the searches of a workload. A search is `VSIM`, a command with `[KNN …]`, or a body with `"knn":`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchNumber {
-    /// The number of nearest neighbours: the number after `KNN`, `COUNT` or `"k":`, and after `LIMIT 0` or `"size":` in
-    /// the same search.
+    /// The number of nearest neighbours. This is the number after `KNN`, `COUNT` or `"k":`. It is also the number after
+    /// `LIMIT 0` or `"size":` in the same search.
     Neighbours,
-    /// The number of candidates that the server keeps during a search: the number after `EF_RUNTIME`, `EF` or
+    /// The number of candidates that the server keeps during a search. This is the number after `EF_RUNTIME`, `EF` or
     /// `"ef_search":`.
     Ef,
 }
@@ -69,7 +69,7 @@ impl Workload {
     /// Returns the workload with this value for the number in all searches.
     ///
     /// # Errors
-    /// Fails if no search has the number, or the value is out of range.
+    /// Fails if no search has the number, or if the value is out of range.
     pub fn with_search_number(&self, number: SearchNumber, value: u32) -> Result<Self, WorkloadError> {
         let name = number.name();
         if self.search_number(number).is_none() {

@@ -1,7 +1,7 @@
 //! The setup of a workload: commands that run once before the load, such as SCRIPT LOAD, FUNCTION LOAD or
 //! FT.CREATE. A command of the setup can also write a key that all operations use.
 //!
-//! redyno sends these commands in order, each after the reply to the previous command. They are not counted
+//! redyno sends these commands in order. Each command follows the reply to the previous command. They are not counted
 //! as operations.
 
 use super::{

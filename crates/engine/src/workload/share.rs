@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A share in numbered items, such as requests or new keys. A share contains item `index` of each group of `of`
-/// consecutive items.
+/// A share in numbered items, such as requests or new keys. A share contains the item with the index `index` in each
+/// group of `of` consecutive items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// The number of the worker or machine, from 0.
@@ -16,7 +16,7 @@ impl Share {
     /// The share that contains all items.
     pub const ALL: Self = Self { index: 0, of: 1 };
 
-    /// Converts a number within this share to the number among all items.
+    /// Converts the number of an item within this share to its number among all items.
     #[inline]
     pub fn nth(self, n: u64) -> u64 {
         n.saturating_mul(self.of as u64).saturating_add(self.index as u64)

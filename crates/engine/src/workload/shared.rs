@@ -2,7 +2,8 @@
 
 use std::{any, fmt, ops::Deref, sync::Arc};
 
-/// A value that all copies share, such as the position in a file. Two copies are equal if they share one value.
+/// A value that all copies share, such as the position in a file. Two copies are equal if they share the same value in
+/// memory.
 #[derive(Default)]
 pub struct Shared<T>(Arc<T>);
 

@@ -14,12 +14,13 @@ use super::{
 };
 use crate::{clock, protocol::FillSlots};
 
-/// The source of the number in a slot. Each set of keys is a source too, but is not in this list.
+/// The source of the number in a slot. Each set of keys is also a source, but is not in this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberSource {
     /// A random whole number in this range, including both ends.
     Number(u64, u64),
-    /// A key of set number `set`: a newly drawn key if `is_new` is true, or else the last drawn key of this operation.
+    /// A key of set number `set`. If `is_new` is true, the key is newly drawn. Otherwise, it is the last drawn key of
+    /// this operation.
     Repeated { set: u16, is_new: bool },
     /// In a prefill, the next key of this set in order.
     Given(u16),
@@ -39,8 +40,8 @@ pub(super) enum NumberSource {
 }
 
 impl NumberSource {
-    /// Returns the source of a fragment's number. `None` if the source is a set of keys, or if the fragment has no
-    /// number. `repeated` contains the sets whose keys the operation repeats.
+    /// Returns the source of a fragment's number. Returns `None` if the source is a set of keys, or if the fragment has
+    /// no number. `repeated` contains the sets whose keys the operation repeats.
     pub(super) fn of(fragment: &Fragment, repeated: &[u16]) -> Option<Self> {
         match fragment {
             Fragment::Key(set) => {
@@ -62,8 +63,8 @@ impl NumberSource {
     }
 }
 
-/// In a place for the number of a kind of values, this number means the first part of a record. All numbers
-/// of kinds of values are lower.
+/// This number stands for the first part of a record, where otherwise the number of a kind of values stands. All
+/// numbers of kinds of values are lower.
 pub(super) const FIELDS: u16 = 1 << 15;
 
 /// The sources of the keys, numbers and values in the slots of a program.
@@ -71,7 +72,7 @@ pub(super) const FIELDS: u16 = 1 << 15;
 pub(super) struct Sources {
     /// The sets of keys, which are the sources with the lowest numbers.
     pub(super) sets: Vec<Chooser>,
-    /// The sources of numbers that are not sets of keys. The first of these sources is numbered after the last set.
+    /// The sources of numbers that are not sets of keys. The numbers of these sources follow the numbers of the sets.
     pub(super) others: Vec<NumberSource>,
     pub(super) values: Values,
     /// The messages, if the workload has receivers.
@@ -82,7 +83,7 @@ pub(super) struct Sources {
 pub(super) struct SlotFiller<'a> {
     pub(super) sources: &'a Sources,
     pub(super) draws: &'a mut Draws,
-    /// The list of the large values, which are not copied into the request.
+    /// The list of the large values, whose bytes are not copied into the request.
     pub(super) left_out: &'a mut Vec<LargeValue>,
     /// For each set of keys, the key that this operation can repeat.
     pub(super) noted: &'a mut Vec<u64>,

@@ -85,7 +85,7 @@ impl Fragment {
         if let Self::New(set) = self.key() { Some(*set) } else { None }
     }
 
-    /// If the fragment is the next key in order of a set, returns this set.
+    /// If the fragment is the next key of a set in order, returns this set.
     pub(super) fn given(&self) -> Option<u16> {
         if let Self::Given(set) = self.key() { Some(*set) } else { None }
     }
@@ -133,9 +133,9 @@ impl CommandStep {
         }
     }
 
-    /// Returns the keys that the step writes, and the channels to which it sends, if they do not belong to
-    /// the run. Each is shown after its command. If the keys are unknown, the result is the command alone.
-    /// `is_bare` returns whether a set of keys has no prefix.
+    /// Returns the keys and channels outside the run to which the step writes or sends. Each key or channel follows its
+    /// command in the text. If the keys are unknown, the text is only the command. `is_bare` returns whether a set of
+    /// keys has no prefix.
     pub(super) fn literal_writes(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
         if self.only_reads() && !self.sends_messages() {
@@ -156,8 +156,8 @@ impl CommandStep {
         others.map(|place| format!("{shown} {}", self.beginning(*place))).collect()
     }
 
-    /// Returns the fixed text at the beginning of a word, to show it to the user; `…` if the word does not
-    /// begin with fixed text.
+    /// Returns the fixed text at the beginning of a word, for the user. Returns `…` if the word does not begin with
+    /// fixed text.
     fn beginning(&self, place: usize) -> String {
         match self.0.get(place).and_then(|word| word.first()) {
             Some(Fragment::Text(text)) => untrusted::bytes(text),

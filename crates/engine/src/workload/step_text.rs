@@ -11,18 +11,17 @@ use crate::protocol::{Derived, MOST_DIMENSIONS};
 pub(super) struct BadQuotes;
 
 impl CommandStep {
-    /// Parses the words of `text`, which are separated by spaces. Placeholders can be anywhere in a word:
-    /// `{value}`, `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}`, and the names of keys and values
-    /// of the `workload` in braces. `{stamp}` is the stamp of a message, if the workload has receivers.
-    /// `{NAME.new}` is a new key of the set. `{NAME.same}` repeats the last key of the set.
-    /// `{NAME.same_slot}` is the next key in the cluster slot of the last key. In a prefill, `{NAME.next}` is the next
-    /// key in order. `{NAME.hash}` is Java's hash
-    /// of a key; `.hash` can also follow `.new`, `.same` and `.same_slot`. `{repeat 10: field{i} {value}}` is
+    /// Parses the words of `text`, which are separated by spaces. Placeholders can be anywhere in a word: `{value}`,
+    /// `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}`. The names of keys and values of the `workload` in
+    /// braces are placeholders, too. `{stamp}` is the stamp of a message, if the workload has receivers. `{NAME.new}`
+    /// is a new key of the set. `{NAME.same}` repeats the last key of the set. `{NAME.same_slot}` is the next key in
+    /// the cluster slot of the last key. In a prefill, `{NAME.next}` is the next key in order. `{NAME.hash}` is Java's
+    /// hash of a key. `.hash` can also follow `.new`, `.same` and `.same_slot`. `{repeat 10: field{i} {value}}` is
     /// expanded. Other braces stay unchanged.
     ///
-    /// Quotes have the same meaning as in redis-cli. `"a b"` is one word with the escapes `\n`, `\r`, `\t`,
-    /// `\b`, `\a`, `\xHH`, `\"` and `\\`, each for one byte. `'a b'` is one word, and its only possible
-    /// escape is `\'`. Within braces, a quote is a plain character, so JSON needs no escapes.
+    /// Quotes have the same meaning as in redis-cli. `"a b"` is one word. Its escapes `\n`, `\r`, `\t`, `\b`, `\a`,
+    /// `\xHH`, `\"` and `\\` each stand for one byte. `'a b'` is one word. Its only possible escape is `\'`. Within
+    /// braces, a quote is a plain character, so JSON needs no escapes.
     pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
         let text = inline::written_out(text);
         let mut reading = StepParser::default();
@@ -57,8 +56,8 @@ pub fn plain_words(text: &str) -> Option<Vec<Vec<u8>>> {
     reading.quote.is_none().then(|| words.collect())
 }
 
-/// Returns an HTTP step without the query of its path, because a query may contain a token. `None` if the path has no
-/// query.
+/// Returns an HTTP step without the query of its path, because a query may contain a token. Returns `None` if the path
+/// has no query.
 pub fn without_query(step: &str) -> Option<String> {
     let (mut reading, mut rest, mut cut) = (StepParser::default(), step, None);
     while let Some(next) = rest.chars().next().filter(|_| reading.words.len() < 2) {
@@ -113,7 +112,7 @@ impl StepParser {
         }
     }
 
-    /// Processes the character `next`. `behind` is the text after this character, and may continue an escape. Returns
+    /// Processes the character `next`. `behind` is the text after this character. It may continue an escape. Returns
     /// the text that is still unprocessed.
     fn take<'a>(&mut self, next: char, behind: &'a str) -> Result<&'a str, BadQuotes> {
         match (self.quote, next) {

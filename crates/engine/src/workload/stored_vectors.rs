@@ -20,7 +20,7 @@ pub(super) enum Metric {
 pub struct StoredVectors {
     /// The components of all vectors, one vector after the other.
     pub(super) components: Vec<f32>,
-    /// The index of each vector, by its name in replies. If the names contain numbers, this is empty.
+    /// The index of each vector, by its name in replies. The map is empty if the names contain numbers.
     pub(super) names: HashMap<Vec<u8>, usize>,
     pub(super) metric: Metric,
 }
@@ -63,7 +63,7 @@ impl StoredVectors {
 }
 
 impl RecordVectors {
-    /// Reads all vectors of the dataset. If several records have the same name, the last one counts.
+    /// Reads all vectors of the dataset. If several records have the same name, the last record counts.
     pub(super) fn stored(&self, dimensions: usize, is_over: impl Fn() -> bool) -> StoredVectors {
         let mut all = StoredVectors { metric: self.metric, ..StoredVectors::default() };
         let mut drawn = (Draws::new(1), OutgoingRequests::default());
@@ -93,7 +93,7 @@ pub(super) fn next_of(program: &Program, (draws, out): &mut (Draws, OutgoingRequ
     out.wire(program.values())
 }
 
-/// Returns the words of a request. By HTTP, word 0 is the last part of the path, and word 1 the vector in the body.
+/// Returns the words of a request. For HTTP, word 0 is the last part of the path, and word 1 is the vector in the body.
 pub(super) fn words_of(request: &[u8]) -> Vec<Vec<u8>> {
     match RespValue::read(request) {
         Some(words) => {

@@ -1,4 +1,4 @@
-//! The load settings that a workload suggests. A suggestion applies if the user does not give the option.
+//! The load settings that a workload suggests. A suggestion applies only if the user does not set the option.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,10 @@ pub struct Suggested {
     /// The rate in requests per second.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
-    /// The number of keys in sets that do not define their number of keys.
+    /// The number of keys in a set that does not define its own number of keys.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub keys: Option<u64>,
-    /// The size in bytes of values that do not define their size.
+    /// The size in bytes of a value that does not define its own size.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub data_size: Option<u32>,
     /// The duration of the load in seconds.

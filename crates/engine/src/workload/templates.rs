@@ -19,7 +19,7 @@ use super::{
 };
 use crate::protocol::{ArgumentPart, Dialect, Template};
 
-/// The templates of operations.
+/// The templates of a program's operations.
 #[derive(Debug, Default)]
 pub(super) struct Templates {
     /// The operations with a weight above 0, with cumulative sums of their weights.
@@ -41,7 +41,7 @@ pub(super) struct Templates {
 }
 
 impl Templates {
-    /// Compiles the operations of a workload with a weight above 0. Also returns the sources of numbers that are not
+    /// Compiles the operations with a weight above 0 of a workload. Also returns the sources of numbers that are not
     /// sets of keys.
     pub(super) fn of_operations(
         workload: &Workload,

@@ -30,8 +30,8 @@ pub(super) fn of(operations: Vec<Operation>) -> Workload {
     Workload { name: "test".to_owned(), keys: keys.into(), operations, ..Workload::default() }
 }
 
-/// Creates a workload without operations, but with the sets of keys `a`, `key` and `zz_bare`, and the kind of values
-/// `text`. The set `zz_bare` has no prefix.
+/// Creates a workload without operations. The workload has the sets of keys `a`, `key` and `zz_bare`, and the kind of
+/// values `text`. The set `zz_bare` has no prefix.
 pub(super) fn described() -> Workload {
     let bare = Keyset { bare: true, ..Keyset::default() };
     let keys = [("a", Keyset::default()), ("key", Keyset::default()), ("zz_bare", bare)];

@@ -15,7 +15,7 @@ use crate::{
 
 /// Microseconds in a second.
 const SECOND_US: f64 = 1e6;
-/// The largest number of times in a file; they need 1 GiB of memory.
+/// The largest number of times in a file. So many times need 1 GiB of memory.
 const MOST_TIMES: usize = 1 << 27;
 /// The latest time in a file in seconds: 10 years.
 const LATEST_S: f64 = 10.0 * 365.0 * 86_400.0;
@@ -30,20 +30,20 @@ pub struct TimesContent {
     pub file: PathBuf,
     dues_us: Vec<u64>,
     speed: f64,
-    /// Whether a trace has the times. The position then moves when the next command of the trace is taken.
+    /// Whether the times belong to a trace. The position then moves when the next command of the trace is taken.
     pub is_of_trace: bool,
     /// The number of the next time. This number is not reset after a pass over the file.
     next: AtomicU64,
 }
 
 impl DueTimes {
-    /// Reads a file with one time a line, in seconds since the start of the load. The file may be compressed with gzip.
-    /// Empty lines, and lines that begin with `#`, are skipped. With a `speed` of 2, requests are due in half of the
-    /// time.
+    /// Reads a file with one time per line, in seconds since the start of the load. The file may be compressed with
+    /// gzip. Empty lines, and lines that begin with `#`, are skipped. With a `speed` of 2, the requests are due in half
+    /// of the time.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or has no times. Also fails if a line is not a time, or is earlier
-    /// than the line before. The error names the line.
+    /// Fails if the file cannot be read or has no times. Also fails if a line is not a time, or if its time is before
+    /// the time of the previous line. The error names the line.
     pub fn read(file: &Path, speed: f64) -> Result<Self, WorkloadError> {
         let mut dues_us: Vec<u64> = Vec::new();
         Input::each_line(file, |line, _| {
@@ -94,8 +94,8 @@ impl TimesContent {
         self.dues_us.last().copied().unwrap_or_default() - self.first_us()
     }
 
-    /// Returns the length of a pass in microseconds: the time from the first to the last time, plus the mean gap
-    /// between two times.
+    /// Returns the length of a pass in microseconds. The length is the time from the first to the last time, plus the
+    /// mean gap between two times.
     pub fn length_us(&self) -> u64 {
         let (span, count) = (self.span_us(), self.count());
         (u128::from(span) * u128::from(count) / u128::from(count.saturating_sub(1).max(1))).max(1000) as u64
@@ -106,14 +106,14 @@ impl TimesContent {
         self.count() as f64 / (self.length_us() as f64 / SECOND_US) * self.speed
     }
 
-    /// Returns the mean rate in requests per second, rounded, and at least 1.
+    /// Returns the mean rate in requests per second, rounded to a whole number of at least 1.
     pub fn rate(&self) -> u32 {
         self.mean_rate().round().clamp(1.0, u32::MAX.into()) as u32
     }
 
-    /// Returns the speed, relative to the times in the file, that gives the rate `rate`. For the rate of
-    /// [`rate`](Self::rate), this is exactly the given speed. For twice this rate, it is twice this speed.
-    /// This is also true below one request per second.
+    /// Returns the speed at which the times of the file have the rate `rate`. The speed is relative to the times in the
+    /// file. For the rate that [`rate`](Self::rate) returns, the result is exactly the given speed. For twice this
+    /// rate, the result is twice the given speed. These rules also hold below one request per second.
     pub fn speed_at(&self, rate: u32) -> f64 {
         self.speed * (f64::from(rate) / f64::from(self.rate()))
     }
@@ -144,7 +144,7 @@ impl TimesContent {
         to.saturating_sub(from)
     }
 
-    /// Notes that a request was sent at the next time.
+    /// Notes that a request was sent for the next time.
     #[inline]
     pub fn sent(&self) {
         if !self.is_of_trace {
@@ -152,7 +152,7 @@ impl TimesContent {
         }
     }
 
-    /// Advances the position, and returns the number of the time before.
+    /// Advances the position by one, and returns the number of the time at the old position.
     #[inline]
     pub(super) fn take(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
@@ -163,8 +163,8 @@ impl TimesContent {
         self.next.store(0, Ordering::Relaxed);
     }
 
-    /// Returns a summary: `cart.log: 12 000 commands in 60.0 s, 2 times as fast`. `noun` is the noun for the
-    /// things that are due, such as `commands`.
+    /// Returns a summary: `cart.log: 12 000 commands in 60.0 s, 2 times as fast`. `noun` names the things that are due,
+    /// such as `commands`.
     pub(super) fn summary(&self, noun: &str) -> String {
         let (file, count) = (untrusted::path(&self.file), count_with_noun(self.count(), noun));
         let mut text = format!("{file}: {count} in {}", units::latency(self.span_us().saturating_mul(1000)));
@@ -185,7 +185,7 @@ impl fmt::Display for DueTimes {
     }
 }
 
-/// Reads a time in seconds. Returns it in microseconds.
+/// Reads a time in seconds. Returns the time in microseconds.
 fn time_us(line: &[u8]) -> Option<u64> {
     let time_s: f64 = untrusted::bytes(line).parse().ok()?;
     (0.0..=LATEST_S).contains(&time_s).then(|| (time_s * SECOND_US).round() as u64)

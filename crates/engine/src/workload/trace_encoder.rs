@@ -60,8 +60,8 @@ impl TraceEncoder {
 }
 
 impl TraceEncoder {
-    /// Returns, for each operation, how many of the first commands in the file belong to it, and their size
-    /// in bytes. Afterwards the position is at the first command again.
+    /// Looks at the first commands of the file. Returns for each operation how many of these commands belong to it, and
+    /// their size in bytes. Afterwards, the position is at the first command again.
     pub(super) fn sums(&self) -> Vec<(u64, u64)> {
         let mut sums = vec![(0, 0); self.trace.senders.len()];
         for _ in 0..self.trace.count().min(LOOKED_AT) {
@@ -77,7 +77,7 @@ impl TraceEncoder {
 
 /// The shares and sizes of operations are computed from at most this number of commands.
 const LOOKED_AT: u64 = 100_000;
-/// Only this number of words at the beginning of a command is searched for the first key.
+/// The number of words at the beginning of a command that are searched for the first key.
 const FIRST_WORDS: usize = 32;
 
 impl TraceEncoder {

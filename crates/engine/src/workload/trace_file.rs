@@ -15,7 +15,8 @@ use crate::{
     untrusted,
 };
 
-/// The header line of a capture (a file of recorded commands) whose values were replaced by their lengths.
+/// The header line of a capture with the lengths of values instead of the values. A capture is a file of recorded
+/// commands.
 pub const LENGTHS: &str = "# values: (N bytes)";
 /// The name of the set of keys, and the name of the operation that sends all rare commands.
 const KEYS: &str = "trace";
@@ -190,8 +191,7 @@ fn length_of(word: &[u8]) -> Option<u32> {
     untrusted::bytes(digits).parse().ok().filter(|length| *length <= MAX_VALUE_SIZE)
 }
 
-/// The commands of a file that contains output of MONITOR. Its lines can begin with other text, such as a log
-/// prefix.
+/// The commands of a file that contains output of MONITOR. The lines can begin with other text, such as a log prefix.
 #[derive(Debug)]
 pub struct MonitorCommands {
     /// The words of each command, or the error in the command.

@@ -16,7 +16,7 @@ pub const MAX_VALUE_SIZE: u32 = 64 << 20;
 /// The characters around the text in a JSON value.
 pub(super) const JSON: [&[u8]; 2] = [b"{\"text\":\"", b"\"}"];
 
-/// The lowest accepted compression ratio of values. With a lower ratio, the values would not differ.
+/// The lowest accepted compression ratio of values. With a lower ratio, the values would not differ from each other.
 const LEAST_SHARE: f64 = 0.02;
 
 /// A kind of values: their sizes and their content.

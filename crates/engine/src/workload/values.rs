@@ -7,7 +7,7 @@
 //!
 //! This file checks the kinds of values of a workload, and computes the largest number of value bytes in an operation.
 //!
-//! For each size, there are as many different values as positions in the pool at which a value can begin.
+//! For each size, the number of different values equals the number of positions at which a value can begin in the pool.
 
 mod cutting;
 
@@ -45,8 +45,8 @@ impl Workload {
         self.active_steps().flat_map(CommandStep::fragments).any(|fragment| fragment.draws().is_some())
     }
 
-    /// Returns whether the workload sends values, and all kinds of these values define their sizes. The
-    /// load's value size then has no effect.
+    /// Returns whether the workload sends values, and all kinds of these values define their sizes. In this case, the
+    /// load's value size has no effect.
     pub fn has_own_sizes(&self) -> bool {
         let kinds: Vec<_> = self.value_kinds().collect();
         let used = &self.compiled().values;
@@ -83,10 +83,10 @@ pub(super) const SPREAD: usize = 64 * 1024;
 /// deduplication finds repetitions.
 const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
-/// The length of a section of compressible bytes, in bytes. The first bytes of a section are random, and the others are
-/// equal.
+/// The length of a section of compressible bytes, in bytes. The first bytes of a section are random. The remaining
+/// bytes are all equal.
 const SECTION_LENGTH: f64 = 128.0;
-/// deflate compresses the equal bytes of a section to this number of bytes.
+/// The number of bytes to which deflate compresses the equal bytes of a section.
 const EQUAL_BYTES_COST: f64 = 1.5;
 
 /// The words in texts, with the most frequent words first.

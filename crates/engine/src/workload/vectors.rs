@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 512 << 20;
 /// The number of neighbours that VSIM and FT.SEARCH return by default, without `KNN` or `COUNT`.
 const USUAL_NEIGHBOURS: usize = 10;
 
-/// The words of an HTTP request with the name and with the vector, if the request stores a vector.
+/// The indices of the words with the name and with the vector, for an HTTP request that stores a vector.
 pub(super) const BY_HTTP: (usize, usize) = (0, 1);
 
 /// A workload's search for nearest vectors.
@@ -26,7 +26,7 @@ pub struct VectorSearch {
     /// The index of the word with the query vector.
     pub(super) query: usize,
     pub(super) dimensions: usize,
-    /// The number of neighbours of a search by HTTP.
+    /// The number of neighbours of a search over HTTP.
     pub(super) by_http: Option<usize>,
     pub(super) source: VectorSource,
 }
@@ -59,9 +59,9 @@ pub struct VectorQuery {
 }
 
 impl Workload {
-    /// Returns the search for nearest vectors that a load with `keyspace` keys performs; `None` if there is
-    /// no search. The search is the first operation whose only step contains a query vector. The query vector
-    /// and the vectors of the prefill belong to different sets.
+    /// Returns the search for nearest vectors that a load with `keyspace` keys performs, or `None` if there is no such
+    /// search. The search is the first operation whose only step contains a query vector. The query vector and the
+    /// vectors of the prefill belong to different sets.
     ///
     /// # Errors
     /// Fails if the stored vectors need more than 512 MiB of memory, or if the exact neighbours among the vectors of a
@@ -139,8 +139,8 @@ pub(super) fn place_of(step: &CommandStep, is_it: impl Fn(&Fragment) -> bool) ->
 }
 
 impl VectorSearch {
-    /// Draws a search. Returns `None` if the vector is not a complete argument of the command, or by HTTP not the first
-    /// list of numbers in the body.
+    /// Draws a search. Returns `None` if the vector is not a complete argument of the command. For HTTP, returns `None`
+    /// if the vector is not the first list of numbers in the body.
     pub fn draw(&self, draws: &mut Draws) -> Option<VectorQuery> {
         let mut out = OutgoingRequests::default();
         self.program.append(draws, &mut out);
@@ -193,8 +193,7 @@ impl VectorSearch {
     }
 }
 
-/// Returns the indices of the vectors whose names are in a reply. Each name consists of `prefix` and a
-/// number.
+/// Returns the indices of the vectors that a reply names. Each name consists of `prefix` and a number.
 fn named(reply: &[u8], prefix: &[u8], first: u64) -> Vec<usize> {
     let names = memchr::memmem::find_iter(reply, prefix).map(|at| &reply[at + prefix.len()..]);
     names.filter_map(|name| Some(number(name)?.checked_sub(first)? as usize)).collect()
@@ -206,7 +205,7 @@ fn number(text: &[u8]) -> Option<u64> {
     digits.fold(None, |sum: Option<u64>, digit| Some(sum.unwrap_or(0).wrapping_mul(10).wrapping_add(digit)))
 }
 
-/// Returns the number of neighbours that a search requests: the number after KNN or COUNT.
+/// Returns the number of neighbours that a search requests. This is the number after KNN or COUNT.
 fn neighbours(words: &[Vec<u8>]) -> usize {
     let words = words.iter().flat_map(|word| word.split(|byte| !byte.is_ascii_alphanumeric()));
     let mut words =

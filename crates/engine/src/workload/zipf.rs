@@ -1,12 +1,12 @@
-//! Zipf's law: the frequency of rank r, from 1 to n, is proportional to 1/r^exponent.
+//! Zipf's law says how often a rank r from 1 to n occurs: in proportion to 1/r^exponent.
 //!
 //! The numbers of keys are scattered, so that the hottest keys do not have adjacent numbers.
 
-/// The number of terms that are summed one by one. The sum of the other terms is computed by a formula.
+/// The number of terms that are summed one by one. A formula computes the sum of the other terms.
 const SUMMED: u64 = 1000;
 
-/// Returns ζ(n, exponent), the sum of 1/i^exponent for i from 1 to n, in constant time. The terms after the first
-/// thousand are summed by the Euler-Maclaurin formula, with a relative error below 10^-12.
+/// Returns ζ(n, exponent), the sum of 1/i^exponent for i from 1 to n, in constant time. The function sums the terms
+/// after the first thousand by the Euler-Maclaurin formula, with a relative error below 10^-12.
 pub fn zeta(n: u64, exponent: f64) -> f64 {
     let first: f64 = (1..=n.min(SUMMED)).rev().map(|i| (i as f64).powf(-exponent)).sum();
     if n <= SUMMED {
@@ -34,20 +34,20 @@ fn ln_1p_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.ln_1p() / x } else { 1.0 - x / 2.0 }
 }
 
-/// Draws ranks by rejection-inversion: Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
-/// discrete distributions", ACM TOMACS 6 (1996) 169-184. The method works for every exponent above 0 and every n. It
+/// Draws ranks by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
+/// discrete distributions", ACM TOMACS 6 (1996) 169-184). The method works for every exponent above 0 and every n. It
 /// needs no table, and computes one or two powers for each draw.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Zipf {
     exponent: f64,
     /// The integral of the frequencies up to 3/2, minus the frequency of rank 1.
     lowest: f64,
-    /// The drawn number is rounded to a rank. If the rank is larger than the number by at most this value,
-    /// the rank is accepted without a further check.
+    /// The largest difference at which a rank is accepted without a further check. The drawn number is rounded to the
+    /// rank. The difference is the rank minus the drawn number.
     near: f64,
     /// The number of ranks.
     ranks: u64,
-    /// The integral of the frequencies up to half a rank after the last rank.
+    /// The integral of the frequencies up to a point half a rank after the last rank.
     highest: f64,
 }
 
@@ -94,8 +94,8 @@ impl Zipf {
     }
 }
 
-/// Draws ranks from 0 on, as YCSB's scrambled generator does: by an approximation of Zipf's law with the
-/// exponent 0.99. Gray and others, "Quickly generating billion-record synthetic databases", SIGMOD 1994.
+/// Draws ranks from 0 on, as YCSB's scrambled generator does. The method approximates Zipf's law with the exponent
+/// 0.99. Its source is Gray and others, "Quickly generating billion-record synthetic databases", SIGMOD 1994.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct YcsbZipf {
     alpha: f64,
@@ -137,7 +137,7 @@ const ROUNDS: [u64; 4] =
 /// Maps the number `from` to a number below `n` by a permutation. The permutation is the same in every run.
 ///
 /// The permutation is a Feistel network of four rounds over the next power of two. A result of `n` or more is mapped
-/// again, on average less than once. While `n` grows up to the next power of two, few results change.
+/// again. On average, this happens less than once. While `n` grows up to the next power of two, few results change.
 #[inline]
 pub(super) fn scattered(from: u64, n: u64) -> u64 {
     let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
@@ -163,7 +163,8 @@ fn mixed(number: u64, key: u64) -> u64 {
     ((number ^ key).wrapping_mul(MIX)) >> 32
 }
 
-/// Returns YCSB's hash of a number: the absolute value of the 64-bit FNV hash of its eight bytes, lowest byte first.
+/// Returns YCSB's hash of a number. The hash is the absolute value of the 64-bit FNV hash of the number's eight bytes,
+/// lowest byte first.
 #[inline]
 pub(super) fn ycsb_hash(number: u64) -> u64 {
     let hash = number.to_le_bytes().into_iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {

@@ -48,9 +48,9 @@ fn the_hottest_key_has_the_share_of_the_closed_form() {
     }
 }
 
-/// The expected ranks are those of YCSB's ZipfianGenerator(0, 10^10, 0.99, ZETAN) for these uniform numbers. The
-/// expected keys are those of YCSB's scrambled generator over 1000 keys. The expected ranks and keys were computed
-/// independently of this code.
+/// The expected ranks are the results of YCSB's ZipfianGenerator(0, 10^10, 0.99, ZETAN) for these uniform numbers. The
+/// expected keys are the results of YCSB's scrambled generator over 1000 keys. The expected ranks and keys were
+/// computed independently of this code.
 #[test]
 fn ycsbs_generator_draws_what_ycsb_draws() {
     let zipf = YcsbZipf::new();
@@ -188,7 +188,7 @@ fn a_new_key_is_drawn_after_the_reply_to_its_own_insert() {
     }
 }
 
-/// A regression test: before a correction, 0.2 % of the reads were misses with 200 clients.
+/// A regression test. Before a correction, 0.2 % of the reads were misses with 200 clients.
 #[test]
 fn latest_reads_the_newest_with_any_number_of_clients() {
     for clients in [1, 10, 50, 200] {

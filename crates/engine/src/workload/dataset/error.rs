@@ -41,7 +41,7 @@ pub enum DatasetError {
     /// A dataset is given, but no operation uses its records.
     #[error("--dataset has no effect: no operation has a __field:NAME__ or __record__; leave it out")]
     Unused,
-    /// The workload sends bodies of several records, but also parts of single records.
+    /// The workload sends bodies of several records, and also parts of single records.
     #[error("{0} sends several whole records; the same workload cannot send parts of single records")]
     Mixed(Portion),
     /// Some operations of the workload use no record, so the dataset does not determine the end of the run.

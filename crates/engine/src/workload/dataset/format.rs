@@ -1,4 +1,4 @@
-//! Detects the format of a dataset's file from its name, or else from its first bytes.
+//! Detects the format of a dataset's file from the file's name, or else from its first bytes.
 
 use std::{
     io::{self, BufRead},
@@ -78,8 +78,8 @@ impl RecordReader {
         })
     }
 
-    /// Returns the names of the fields from the heading or from the first record, and consumes the record. The result
-    /// is empty if there are no fields.
+    /// Returns the names of the fields from the heading or from the first record. This record is then consumed. The
+    /// result is empty if there are no fields.
     pub(super) fn names(&mut self) -> Result<Vec<String>, RecordError> {
         match self {
             Self::Separated(rows) => rows.names(),

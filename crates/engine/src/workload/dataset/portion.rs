@@ -1,6 +1,6 @@
 //! Defines which parts of a dataset's record can be sent, and their placeholders.
 //!
-//! A [`RecordBatch`] contains records that are passed to the workers together.
+//! A [`RecordBatch`] contains records that the workers get together.
 //!
 //! [`FieldBuffer`] stores the fields of records one after the other in one block of memory.
 
@@ -38,7 +38,7 @@ const BULK: &str = "__bulk:";
 const MOST: u64 = 1000;
 
 impl Portion {
-    /// Returns the part of a record that replaces the placeholder; `None` for any other placeholder.
+    /// Returns the part of a record that replaces the placeholder. Returns `None` for any other placeholder.
     pub(in crate::workload) fn of(placeholder: &str) -> Option<Self> {
         if placeholder == WHOLE {
             return Some(Self::Whole);
@@ -61,7 +61,7 @@ impl Portion {
         counts.filter_map(|count| count.parse().ok()).max().unwrap_or(1)
     }
 
-    /// Returns the name of the field; `None` for the whole record.
+    /// Returns the name of the field, or `None` for the whole record.
     pub(super) fn field(&self) -> Option<&String> {
         match self {
             Self::Field(name) | Self::Decoded(name) => Some(name),
@@ -112,7 +112,7 @@ pub(super) fn push_object<'a>(
     Ok(())
 }
 
-/// A batch of records, with the number of records that are already used.
+/// A batch of records, with the number of records that were already used.
 #[derive(Debug, Default)]
 pub(super) struct RecordBatch {
     pub(super) fields: FieldBuffer,
@@ -230,7 +230,7 @@ impl FieldBuffer {
         self.ends.len()
     }
 
-    /// Returns all fields, one after the other.
+    /// Returns all fields, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.count()).map(|place| self.get(place))
     }

@@ -1,5 +1,5 @@
 //! Reads the file of a dataset. The first pass only counts and checks the records. A separate thread reads the file
-//! again for the workers.
+//! again during the load, for the workers.
 //!
 //! The reader decompresses gzip files, counts lines, and limits the size of a record.
 
@@ -71,9 +71,9 @@ pub(super) fn unreadable(file: &Path) -> impl Fn(io::Error) -> DatasetError {
 }
 
 impl RecordFile {
-    /// Reads all records in batches, and passes each batch to `give`. If `give` returns false, the pass stops and
-    /// returns `None`. Otherwise the pass returns the number of records. A change of the file since the first pass is
-    /// an error.
+    /// Reads all records in batches, and passes each batch to `give`. If `give` returns false, the function stops and
+    /// returns `None`. Otherwise, the function returns the number of records. A change of the file since the first pass
+    /// is an error.
     fn pass(&self, mut give: impl FnMut(RecordBatch) -> bool) -> Result<Option<u64>, DatasetError> {
         let mut rows = RecordReader::open(&self.file).map_err(unreadable(&self.file))?;
         let (mut count, mut left, mut is_last) = (0, self.most, false);
@@ -168,10 +168,11 @@ impl RecordFile {
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The number of bytes read from the file at a time.
 const CHUNK: usize = 64 * 1024;
-/// The maximum size of a record in bytes. Without a limit, a quote or a tag that is never closed would fill the memory.
+/// The maximum size of a record in bytes. Without this limit, a quote or a tag that is never closed would fill the
+/// memory.
 pub(super) const LARGEST_RECORD: u64 = 16 << 20;
 
-/// A file that is being read, with the current line number and the limit of the current record.
+/// A file that is being read. The type stores the current line number and the limit of the current record.
 pub(in crate::workload) struct Input {
     from: Box<dyn BufRead + Send>,
     /// The number of the current line, from 1.
@@ -198,7 +199,7 @@ impl Input {
     /// Calls `take` with each line of a file, without white space at its ends, and with the line's number.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or `take` fails. The error names the file and the line.
+    /// Fails if the file cannot be read, or if `take` fails. The error names the file and the line.
     pub(in crate::workload) fn each_line(
         file: &Path,
         mut take: impl FnMut(&[u8], u64) -> Result<(), String>,
@@ -219,7 +220,7 @@ impl Input {
         }
     }
 
-    /// Begins a record: resets the size limit.
+    /// Begins a record, and resets the size limit.
     pub(in crate::workload) fn begin_record(&mut self) {
         self.left = LARGEST_RECORD;
     }

@@ -1,5 +1,4 @@
-//! A dataset that all workers of the load share. In each pass over the file, each record goes to exactly one
-//! worker.
+//! A dataset that all workers of the load share. In each pass over the file, exactly one worker gets each record.
 
 use std::{
     path::Path,
@@ -39,7 +38,7 @@ pub struct DatasetContent {
 /// The current position in the records.
 #[derive(Default)]
 struct RecordStream {
-    /// The channel from the thread that reads the file; `None` before the first record is used.
+    /// The channel from the thread that reads the file. `None` before the first record is used.
     ahead: Option<Receiver<Result<RecordBatch, DatasetError>>>,
     /// The current batch.
     current: Option<Arc<RecordBatch>>,
@@ -98,9 +97,9 @@ impl DatasetContent {
         self.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
     }
 
-    /// Moves `taken` to the next record. The first record follows the last one. An error is stored in
-    /// `taken`. Returns false if the record has not been read yet. The thread of the load does not wait for
-    /// the record, because the disk may hang.
+    /// Moves `taken` to the next record. After the last record, the first record follows. An error is stored in
+    /// `taken`. Returns false if the record has not been read yet. The thread of the load does not wait for the record,
+    /// because the disk may hang.
     pub(in crate::workload) fn take(&self, taken: &mut CurrentRecord) -> bool {
         while !taken.advance() && taken.failure().is_none() {
             match self.batch() {

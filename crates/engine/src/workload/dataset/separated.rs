@@ -4,8 +4,8 @@
 //! ```text
 //!  id,title ⏎ 1,"a ""b"", c" ⏎        a column that begins with a quote also ends with one: RFC 4180
 //! ```
-//! After a closing quote, only a comma or the end of the row is allowed. Without this rule, a missing quote
-//! would make all rows up to the next quote part of one column.
+//! After a closing quote, only a comma or the end of the row is allowed. Without this rule, a missing quote would merge
+//! all rows up to the next quote into one column.
 
 use std::io::{self, BufRead};
 
@@ -25,9 +25,9 @@ pub(super) struct Separated {
     has_quotes: bool,
     /// The columns of the last row that was read.
     row: FieldBuffer,
-    /// The names of the columns; `None` until the first row is read.
+    /// The names of the columns. `None` until the first row is read.
     names: Option<Vec<String>>,
-    /// The requested columns; `None` until their positions are known.
+    /// The requested columns. `None` until their positions are known.
     columns: Option<Vec<RequestedColumn>>,
 }
 
@@ -37,7 +37,7 @@ enum RequestedColumn {
     All,
 }
 
-/// Whether a byte ends only the column, or also the row.
+/// The end of a column: only the column ends, or also the row.
 #[derive(Debug, PartialEq, Eq)]
 enum ColumnEnd {
     Column,
@@ -152,7 +152,7 @@ impl Separated {
         }
     }
 
-    /// Returns what ends at this byte: the row, or only the column. `None` is the end of the file. CR LF counts as two
+    /// Returns whether the row or only the column ends at this byte. `None` is the end of the file. CR LF counts as two
     /// row ends with an empty row between them.
     fn ended_by(&self, found: Option<u8>) -> ColumnEnd {
         if found == Some(self.separator) { ColumnEnd::Column } else { ColumnEnd::Row }

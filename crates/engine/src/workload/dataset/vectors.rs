@@ -1,8 +1,9 @@
 //! Reads datasets from files of vectors. In the formats fvecs and bvecs, each vector begins with its number
 //! of dimensions. The format npy is the array format of numpy.
 //!
-//! A record has three fields: `id` is the number of the vector, from 0, `vector` contains its components as
-//! FP32, and `list` as a list in JSON. An error names the number of the vector, from 1, instead of a line.
+//! A record has three fields. `id` is the number of the vector, from 0. `vector` contains the vector's components as
+//! FP32. `list` contains them as a list in JSON. In an error, the number of the vector, from 1, replaces the line
+//! number.
 
 use std::io::{self, BufRead, Read};
 
@@ -26,9 +27,9 @@ pub(super) const NPY: &[u8] = b"\x93NUMPY";
 /// The format of a file of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VectorFormat {
-    /// Each vector begins with its number of dimensions (32 bits), followed by one FP32 per dimension.
+    /// Each vector begins with its number of dimensions (32 bits). One FP32 per dimension follows.
     Fvecs,
-    /// Each vector begins with its number of dimensions (32 bits), followed by one byte per dimension.
+    /// Each vector begins with its number of dimensions (32 bits). One byte per dimension follows.
     Bvecs,
     /// A text header, followed by the components of all vectors.
     Npy,
@@ -40,7 +41,7 @@ pub(super) struct Vectors {
     layout: VectorFormat,
     /// The size of a component: 1 for a byte, 4 or 8 for a float.
     width: usize,
-    /// The number of dimensions; 0 while it is unknown.
+    /// The number of dimensions, or 0 while the number is unknown.
     dimensions: usize,
     /// The number of vectors, if the file has a header.
     count: Option<u64>,

@@ -26,7 +26,7 @@ pub(super) struct Xml {
     record: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The number of open elements directly inside a record (`RECORD`), and inside one of its fields (`FIELD`).
+/// The number of open elements directly inside a record. Inside a field of a record, this number is `FIELD`.
 const RECORD: usize = 2;
 const FIELD: usize = 3;
 

@@ -9,9 +9,9 @@ pub(super) enum RecordType {
     List,
     Set,
     Zset,
-    /// A string with all fields as a JSON object.
+    /// A string that contains all fields as a JSON object.
     Json,
-    /// A document of the JSON module with all fields, as go-ycsb writes it.
+    /// A document of the JSON module that contains all fields, as go-ycsb writes it.
     JsonDocument,
 }
 
@@ -26,12 +26,13 @@ pub(super) struct YcsbFields {
     pub(super) all_read: bool,
     /// Whether an update of a hash writes all fields. If false, an update writes one field.
     pub(super) all_written: bool,
-    /// The placeholder of a value. It is not used if values are derived from the key and the field.
+    /// The placeholder of a value. The placeholder is not used if values are derived from the key and the field.
     pub(super) value: String,
-    /// The length of derived values in bytes; `None` if values are not derived. Replies with derived values are
+    /// The length of derived values in bytes. `None` if values are not derived. Replies with derived values are
     /// compared.
     pub(super) derived: Option<u32>,
-    /// Whether an update of a string with a JSON object reads the object first, and does not create a missing one.
+    /// Whether an update of a string with a JSON object first reads the object. Such an update does not create a
+    /// missing object.
     pub(super) are_merged: bool,
 }
 
@@ -66,8 +67,8 @@ impl RecordType {
         ("json-document", Self::JsonDocument),
     ];
 
-    /// Returns the default number of fields in a record: 10 as in YCSB, or 1 for a string, because a string is not
-    /// divided into fields.
+    /// Returns the default number of fields in a record. The default is 10, as in YCSB. For a string it is 1, because a
+    /// string is not divided into fields.
     pub(super) fn usual_fields(self) -> u64 {
         if self == Self::String { 1 } else { 10 }
     }
@@ -105,9 +106,9 @@ impl RecordType {
         }
     }
 
-    /// Returns the commands that read the record `{user}`: all fields, or one random field of a hash or a
-    /// document. Each field of a document has its own command. If the record `is_changed` next, one command
-    /// reads it.
+    /// Returns the commands that read the record `{user}`. They read all fields, or one random field of a hash or a
+    /// document. Each field of a document has its own command. If the record `is_changed` afterwards, one command reads
+    /// the whole record.
     pub(super) fn read(self, fields: &YcsbFields, is_changed: bool) -> Vec<String> {
         let names = |before: &str| match fields.all_read || self == Self::Hash && fields.derived.is_some() {
             true => (0..fields.count).map(|n| format!("{before}{}{n}", fields.name)).collect(),
@@ -156,9 +157,9 @@ impl RecordType {
         }
     }
 
-    /// Returns the command that reads a range of records in the order of the index, beginning at a random
-    /// record. YCSB first requests the names and then each record. Here, one script on the server requests
-    /// names and records.
+    /// Returns the command that reads a range of records in the order of the index. The range begins at a random
+    /// record. YCSB first requests the names and then each record. Here, one script on the server requests names and
+    /// records.
     pub(super) fn scan(self, (least, most): (u64, u64)) -> String {
         let (name, rest) = self.reading();
         let rest: String = rest.iter().map(|word| format!(",{word}")).collect();

@@ -1,4 +1,4 @@
-//! The workloads of YCSB: the load phase and the workloads A to F, for six data types of records.
+//! The workloads of YCSB: the load phase and the workloads A to F. Records have one of several data types.
 //!
 //! ```text
 //! ycsb        proportions and everything else by parameters
@@ -11,8 +11,8 @@
 //! ycsb-e                        5    95                      zipfian
 //! ycsb-f       50                                       50   zipfian
 //! ```
-//! Proportions, key names and distributions come from YCSB's workload files. As in YCSB's Redis binding, the index for
-//! scans is a sorted set with the names of all records, in the order of Java's `hashCode` of the names.
+//! Proportions, key names and distributions come from YCSB's workload files. As in YCSB's Redis binding, a sorted set
+//! with the names of all records is the index for scans. Its order is the order of Java's `hashCode` of the names.
 
 use std::{collections::BTreeMap, sync::Arc};
 

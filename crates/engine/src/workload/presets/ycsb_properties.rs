@@ -1,5 +1,5 @@
-//! The parameters of the YCSB workloads, which are properties of YCSB's core workload: the names, fields and number of
-//! records, the key distribution, and the mix of operations.
+//! The parameters of the YCSB workloads, which are properties of YCSB's core workload. They set the names, fields and
+//! number of records, the key distribution, and the mix of operations.
 
 use std::ops::RangeInclusive;
 
@@ -69,7 +69,7 @@ pub(super) struct Properties {
     pub(super) group: RecordType,
     pub(super) fields: YcsbFields,
     pub(super) field_length: u32,
-    /// The sizes of values; `None` if all values have the length `field_length`.
+    /// The sizes of values. `None` if all values have the length `field_length`.
     pub(super) sizes: Option<ValueKind>,
     pub(super) is_indexed: bool,
     /// The text before `user` in the names of records.
@@ -166,7 +166,7 @@ fn scan_lengths(settings: &Settings) -> Result<(u64, u64), WorkloadError> {
     Ok((shortest, longest))
 }
 
-/// Returns the sizes of values; `None` if all values have the length `longest`.
+/// Returns the sizes of values. Returns `None` if all values have the length `longest`.
 fn sizes(settings: &Settings, longest: u32) -> Result<Option<ValueKind>, WorkloadError> {
     const NAME: &str = "fieldlengthdistribution";
     let kind = word(settings, NAME, &[("constant", 0), ("uniform", 1), ("zipfian", 2)])?.unwrap_or(0);
@@ -185,8 +185,8 @@ fn sizes(settings: &Settings, longest: u32) -> Result<Option<ValueKind>, Workloa
     Ok(Some(ValueKind { size, ..ValueKind::default() }))
 }
 
-/// Returns the placeholder of a value with this length, and the sizes of its random part; `None` if all values have
-/// this length. For JSON of go-ycsb, the value is encoded in base64.
+/// Returns the placeholder of a value with this length, and the sizes of the value's random part. The sizes are `None`
+/// if all values have this length. For JSON of go-ycsb, the value is encoded in base64.
 fn value(
     settings: &Settings,
     bytes: u32,
@@ -205,7 +205,7 @@ fn value(
     Ok(if bytes < 3 { (last.to_owned(), None) } else { (format!("{{value}}{last}"), Some(random)) })
 }
 
-/// Returns the weights of the operations: the smallest whole numbers with these proportions.
+/// Returns the weights of the operations. The weights are the smallest whole numbers with these proportions.
 fn mix(settings: &Settings) -> Result<Option<[u32; 5]>, WorkloadError> {
     if PROPORTIONS.iter().all(|(name, _)| settings.get(name).is_none()) {
         return Ok(None);
@@ -276,7 +276,8 @@ fn truth(settings: &Settings, name: &str, usual: bool) -> Result<bool, WorkloadE
     Ok(word(settings, name, &[("true", true), ("false", false)])?.unwrap_or(usual))
 }
 
-/// Returns the distribution of the keys. YCSB's `zipfian` is scrambled; `zipfian 1.1` is redyno's own distribution.
+/// Returns the distribution of the keys. `zipfian` is YCSB's scrambled distribution. `zipfian 1.1` is redyno's own
+/// distribution.
 fn distribution(settings: &Settings) -> Result<Option<Distribution>, WorkloadError> {
     const NAME: &str = "requestdistribution";
     match settings.get(NAME) {

@@ -1,5 +1,5 @@
-//! Builds the requests of an operation of the workload: takes the next record of the dataset, and fills the
-//! slots of the templates.
+//! Builds the requests of an operation of the workload. Takes the next record of the dataset, and fills the slots of
+//! the templates.
 
 use super::Program;
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl Program {
-    /// Appends `n` requests at once, if the program has only one operation and its requests differ only in
-    /// the numbers of their keys. Returns the number of the operation. In other cases, appends nothing and
+    /// Appends `n` requests at once. The program must have only one operation, and its requests must differ only in the
+    /// numbers of their keys. Returns the number of the operation. In other cases, the function appends nothing and
     /// returns `None`.
     #[inline]
     pub fn append_alike(&self, n: u32, draws: &mut Draws, out: &mut OutgoingRequests) -> Option<OpId> {
@@ -33,7 +33,7 @@ impl Program {
     }
 
     /// Returns the first key of the turn that begins with the client's next operation, if the whole turn has one key.
-    /// The key is empty if the turn has no key. Returns `None` within a turn.
+    /// The key is empty if the turn has no key. Returns `None` if the client is within a turn.
     pub fn key_of_next_turn(&self, draws: &Draws) -> Option<Vec<u8>> {
         if !self.has_one_key_in_turn() || !draws.begins_turn() {
             return None;

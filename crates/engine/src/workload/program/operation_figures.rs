@@ -3,8 +3,8 @@
 use super::Program;
 use crate::workload::{DatasetError, Draws, OutgoingRequests};
 
-/// An operation is drawn at least `FEWEST_DRAWS` times to compute its mean length. After more than
-/// `ENOUGH_BYTES` bytes, no further draws are needed.
+/// An operation is drawn at least `FEWEST_DRAWS` times to compute its mean length. After more than `ENOUGH_BYTES`
+/// bytes, further draws are not needed.
 const FEWEST_DRAWS: u64 = 20;
 const ENOUGH_BYTES: usize = 256 * 1024;
 
@@ -21,9 +21,9 @@ pub(in crate::workload) struct OperationFigures {
 }
 
 impl Program {
-    /// Returns the share and the mean size of each operation, computed from at most `of` draws. In a prefill,
-    /// the draws are spread over all keys. If `of` draws are enough for a pass over the dataset, only
-    /// complete passes are drawn.
+    /// Returns the share and the mean size of each operation, computed from at most `of` draws. In a prefill, the draws
+    /// are spread over all keys. If `of` draws are enough for a pass over the dataset, the function draws only complete
+    /// passes.
     ///
     /// # Errors
     /// Fails if a record cannot be read.

@@ -1,4 +1,4 @@
-//! Parses a line of MONITOR's output: the time, the client, and the words of the command in quotes.
+//! Parses a line of MONITOR's output. The line contains the time, the client, and the words of the command in quotes.
 //!
 //! ```text
 //!  1700000000.123456 [0 127.0.0.1:5000] "SET" "k\x00" "say \"hi\""

@@ -21,7 +21,7 @@ pub enum TraceOrder {
     /// The order of the file. After the last command, the first command is sent again.
     #[default]
     OfFile,
-    /// A random order: each command is drawn at random.
+    /// A random order. Each command is drawn at random.
     Random,
 }
 
@@ -36,7 +36,7 @@ pub struct TraceContent {
     pub(in crate::workload) commands: Commands,
     /// The commands that are not sent: their names, and how often each command occurs.
     pub not_sent: Vec<(String, u64)>,
-    /// The number of lines with an earlier time than a line before them.
+    /// The number of lines whose time is earlier than the time of a previous line.
     pub(in crate::workload) early: u64,
     /// The operations of the workload that send the commands.
     pub(in crate::workload) senders: Vec<u16>,
@@ -45,7 +45,7 @@ pub struct TraceContent {
     pub written: u64,
     /// The number of bytes of the largest command.
     pub largest: u64,
-    /// The first command with several different keys.
+    /// The first command that has several different keys.
     pub(in crate::workload) several_keys: Option<String>,
 }
 
@@ -96,8 +96,8 @@ impl Commands {
         }
     }
 
-    /// Sorts the commands by time. Commands with the same time keep their order. Takes out the sorted times, and
-    /// subtracts `first_us` from each.
+    /// Sorts the commands by time. Commands with the same time keep their order. Then removes and returns the sorted
+    /// times, minus `first_us`.
     pub(in crate::workload) fn sort(&mut self, first_us: u64) -> Vec<u64> {
         if !self.dues_us.is_sorted() {
             let mut order: Vec<_> = (0..self.dues_us.len()).collect();
@@ -140,8 +140,8 @@ impl Commands {
 }
 
 impl Trace {
-    /// Creates a trace of commands without times. Each command comes with the index of its operation, and is sent
-    /// unchanged. `senders` are the operations that send the commands.
+    /// Creates a trace of commands without times. Each command comes with the index of its operation. redyno sends the
+    /// command unchanged. `senders` are the operations that send the commands.
     pub fn of_commands<'a>(
         senders: Vec<u16>,
         commands: impl Iterator<Item = (u16, &'a [Vec<u8>])>,
@@ -199,7 +199,7 @@ impl fmt::Display for Trace {
 /// The maximum length of a command in an error message, in characters.
 const LONGEST_SHOWN: usize = 80;
 
-/// Returns whether a command has different words at the positions `keys`.
+/// Returns whether the words of a command at the positions `keys` differ.
 pub(in crate::workload) fn has_several(words: &[Vec<u8>], keys: &[usize]) -> bool {
     keys.iter().any(|key| words[*key] != words[keys[0]])
 }
@@ -209,7 +209,7 @@ pub(in crate::workload) fn shown(words: &[Vec<u8>]) -> String {
     untrusted::at_most(&words.join(&b' '), LONGEST_SHOWN)
 }
 
-/// The common name of further commands that are not sent.
+/// The common name of all further commands that are not sent.
 pub(in crate::workload) const OTHERS: &str = "others";
 /// The maximum number of command names in a list of commands.
 const MOST_LISTED: usize = 4;

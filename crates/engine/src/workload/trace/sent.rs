@@ -1,20 +1,21 @@
 //! Decides which commands of a trace are sent, and finds their keys and values. A command is sent only if the positions
 //! of its keys are known, because every key gets the prefix of the run.
 //!
-//! Some commands are never sent: commands of the ACL categories @admin and @dangerous, commands of
-//! transactions, scripts, Pub/Sub and the connection, and commands that block or name another database.
-//! MONITOR also shows the commands inside a transaction or a script. redyno sends these commands.
+//! redyno never sends some commands of a trace: commands of the ACL categories @admin and @dangerous, and commands of
+//! transactions, scripts, Pub/Sub and the connection. redyno also never sends commands that block or name another
+//! database. MONITOR also shows the individual commands inside a transaction or a script. redyno sends these individual
+//! commands.
 
 use crate::{
     untrusted,
     workload::{command_keys::keys_of, command_traits},
 };
 
-/// Commands and one option of each. With this option, the command would block or write to another database,
-/// so it is not sent.
+/// Commands, each with one option. With this option, the command would block or write to another database. Such a
+/// command is not sent.
 const OPTIONS: &[(&str, &str)] = &[("XREAD", "BLOCK"), ("XREADGROUP", "BLOCK"), ("COPY", "DB")];
 
-/// The names of options. A capture without values keeps them, because they are never values.
+/// The names of options. Option names are never values, so a capture without values keeps them.
 const OPTION_WORDS: &str = "\
     + - +INF -INF INF $ > * ~ = ABSTTL AFTER AGGREGATE ANY ASC BEFORE BIT BY BYBOX BYLEX BYRADIUS BYSCORE BYTE CH COUNT \
     DESC EX EXAT FIELDS FROMLONLAT FROMMEMBER FT GET GROUP GT HASHES IDLE INCR INCRBY KEEPTTL KM LEFT LEN LIMIT LT M \
@@ -43,7 +44,7 @@ pub(in crate::workload) fn is_harmless(command: &str, has_word: impl Fn(&str) ->
     command_traits(command).sent && !OPTIONS.iter().any(|(name, option)| *name == command && has_word(option))
 }
 
-/// Returns the positions of the keys of a command that is sent, or `None` if the command is not sent.
+/// Returns the positions of the keys of a command, or `None` if redyno does not send the command.
 pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
     let command = command_of(words);
     let text = |place: usize| Some(untrusted::bytes(words.get(place)?).to_ascii_uppercase());
@@ -51,9 +52,8 @@ pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
     is_harmless(&command, has).then(|| keys_of(&command, words.len(), text))
 }
 
-/// Returns the positions of the words that a capture replaces by their lengths, such as values and members.
-/// These are all words except keys, names of fields, numbers and options. `keys` are the positions of the
-/// keys.
+/// Returns the positions of the words that a capture replaces by their lengths, such as values and members. These words
+/// are all words except keys, names of fields, numbers and options. `keys` are the positions of the keys.
 pub fn left_out_words(words: &[Vec<u8>], keys: &[usize]) -> Vec<usize> {
     let command = command_of(words);
     let traits = command_traits(&command);

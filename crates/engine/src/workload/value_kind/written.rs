@@ -1,4 +1,4 @@
-//! Parses and formats a workload's kind of values, as a table in a file and as a single line.
+//! Parses and formats a workload's kind of values. The form is a table in a file, or a single line.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 

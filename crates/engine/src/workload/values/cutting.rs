@@ -1,5 +1,5 @@
 //! Cuts the values of a workload out of pools of bytes. The lower bits of a random number decide the position of a
-//! value in its pool, and the upper bits decide its size.
+//! value in its pool. The upper bits decide the value's size.
 
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl Values {
         pools(self) == pools(other)
     }
 
-    /// Returns the size of the values of a kind; `None` if the sizes differ.
+    /// Returns the size of the values of a kind, or `None` if the sizes differ.
     pub(in crate::workload) fn fixed_size(&self, kind: u16) -> Option<usize> {
         let cutter = &self.kinds[usize::from(kind)];
         match cutter.sizes {
@@ -145,7 +145,7 @@ impl Values {
         is_bare
     }
 
-    /// Returns the text before and after the value; `None` if there is no such text.
+    /// Returns the text before and after the value, or `None` if there is no such text.
     #[inline]
     pub(in crate::workload) fn frame(&self, cut: ValueCut) -> Option<[&'static [u8]; 2]> {
         self.kinds[usize::from(cut.kind)].frame
