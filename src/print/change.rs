@@ -9,10 +9,9 @@ use crate::{
     session::Segment,
 };
 
-/// Returns the changes from the knobs `before` to the knobs `now`, such as `clients 200` or `load off`. For
-/// the first segment under load, returns the number of clients and the pipeline, such as `50×1`, and all
-/// other knobs that differ from their defaults. There is at least one entry, and the most important one comes
-/// first.
+/// Returns the changes from the knobs `before` to the knobs `now`, such as `clients 200` or `load off`. For the first
+/// segment under load, returns the number of clients and the pipeline, such as `50×1`, and all other knobs that differ
+/// from their defaults. There is at least one entry. The most important entry comes first.
 pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];
@@ -51,8 +50,8 @@ fn changed_knobs(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> 
     workload.into_iter().chain(words).chain(alone).collect()
 }
 
-/// Returns the parts of the title of `segment`. `before` is the segment before it. The parts are `prefill` or
-/// `warm-up`, and then the changed server parameter or the entries of [`change`].
+/// Returns the parts of the title of `segment`. `before` is the previous segment. The parts are `prefill` or `warm-up`,
+/// and then the changed server parameter or the entries of [`change`].
 pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String> {
     let mut words = match &segment.config {
         Some(set) => vec![format!("{} {}", set.name, value_words(&set.to))],
@@ -74,7 +73,7 @@ impl<'a> ParameterChanges<'a> {
         }
     }
 
-    /// Returns the parameters that have other values than in `before`, an earlier state.
+    /// Returns the parameters whose values differ from their values in `before`, an earlier state.
     pub fn since(&self, before: &Self) -> Vec<String> {
         let differs = |name: &str, from: &str, to: &str| before.0.get(name).map_or(from, |(_, to)| to) != to;
         let changed = self.0.iter().filter(|(name, (from, to))| differs(name, from, to));

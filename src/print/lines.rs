@@ -86,7 +86,7 @@ pub fn server_line(target: &ServerIdentity) -> String {
     format!("{}  {server} {}", target.named_address(), target.role).trim_end().to_owned()
 }
 
-/// Returns the line about a drain:
+/// Returns the line about replies that came after the end of their segment:
 /// `   4.0 s  drain: 50 replies came after the end of segment 1, the last one after 0.90 s`.
 fn drain_line(drain: &Interval) -> Option<String> {
     let Interval { t_s, length_s, segment, ops, .. } = *drain;
@@ -174,8 +174,8 @@ impl Lines {
         lines
     }
 
-    /// Returns the lines about another node than the first: its events and findings, each with the node's address. The
-    /// figures of other nodes are in the summary.
+    /// Returns the lines about the events and findings of a node that is not the first node. Each line has the node's
+    /// address. The figures of these nodes are in the summary.
     fn lines_of_other(&mut self, record: &Record) -> Vec<String> {
         let found = self.nodes.push(record);
         let t_s = record.t_s().unwrap_or_default();
@@ -191,7 +191,7 @@ impl Lines {
         event.into_iter().chain(found).map(|line| format!("{t_s:6.1} s  {line}")).collect()
     }
 
-    /// Adds a line with the reason if PING has no kernel timestamps any more.
+    /// Adds a line if PING has lost its kernel timestamps. The line has the reason.
     fn report_timing(&mut self, ping: &Span<Ping>, lines: &mut Vec<String>) {
         let timing = ping.body.timing.filter(|timing| self.timing != Some(*timing));
         if let Some(obstacle) = timing.and_then(Timing::obstacle) {

@@ -9,7 +9,7 @@ use crate::{server::CleaningProgress, session::Notice};
 /// A printer of notices.
 #[derive(Default)]
 pub struct NoticePrinter {
-    /// The names of the nodes. Each message begins with the name of its node. Empty if there is only one
+    /// The names of the nodes. Each message begins with the name of its node. The list is empty if there is only one
     /// node.
     of: Vec<String>,
     which: NoticeFilter,
@@ -35,7 +35,7 @@ impl NoticePrinter {
         Self { of: nodes, which, has_progress: false }
     }
 
-    /// Prints a notice of a node. If stderr is gone, the notice is lost.
+    /// Prints a notice of a node. If stderr is closed, the notice is lost.
     pub fn print(&mut self, node: u16, notice: &Notice) {
         let of = self.of.get(usize::from(node)).map(|name| format!("{name}: ")).unwrap_or_default();
         let mut out = StreamText::stderr();

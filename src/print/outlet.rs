@@ -28,7 +28,7 @@ use rustix::{
     stdio::{stderr, stdout},
 };
 
-/// The time that a reader has at the end of the program to read the rest of the output.
+/// At the end of the program, a reader has this time to read the rest of the output.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The escape sequence that clears a line of the terminal, so that another text can replace it.
@@ -37,9 +37,9 @@ pub const CLEAR: &str = "\x1b[0G\x1b[2K";
 /// The limits of an outlet's queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The maximum number of pieces, each of which is one or more whole lines.
+    /// The maximum number of pieces. A piece is one or more whole lines.
     pub pieces: usize,
-    /// The maximum number of bytes. The last piece may exceed it.
+    /// The maximum number of bytes. The last piece may exceed this limit.
     pub bytes: usize,
 }
 
@@ -63,7 +63,7 @@ struct PieceQueue {
     /// The number of bytes in the queue and in the piece that is being written.
     bytes: usize,
     is_writing: bool,
-    /// Whether the queue was full, and has not become half empty since then.
+    /// Whether the queue was full, and is not yet half empty again.
     is_full: bool,
     /// Whether the program is at its end, so that all further pieces are accepted without a limit.
     is_last: bool,
@@ -145,9 +145,8 @@ impl Outlet {
         Self(shared)
     }
 
-    /// Queues `piece`, one or more whole lines. If the queue is full, the piece is lost. When there is room
-    /// again, `report` gets the number of lost lines and returns a text, which is written before the next
-    /// piece.
+    /// Queues `piece`, one or more whole lines. If the queue is full, the piece is lost. When there is room again,
+    /// `report` gets the number of lost lines and returns a text. This text is written before the next piece.
     ///
     /// # Errors
     /// Fails if an earlier piece could not be written.
@@ -173,7 +172,7 @@ impl Outlet {
         self.0.state.lock().is_last = true;
     }
 
-    /// Waits at most `limit` until the queue is half empty. Returns whether the queue is half empty then.
+    /// Waits until the queue is half empty, but at most for `limit`. Returns whether the queue is then half empty.
     ///
     /// # Errors
     /// Returns the errors of [`offer`](Self::offer).
@@ -182,7 +181,7 @@ impl Outlet {
         self.wait(limit, |state| state.bytes <= half.bytes && state.queue.len() <= half.pieces)
     }
 
-    /// Waits at most `limit` until everything is written. Returns whether everything is written then.
+    /// Waits until everything is written, but at most for `limit`. Returns whether everything is then written.
     ///
     /// # Errors
     /// Returns the errors of [`offer`](Self::offer).
@@ -198,7 +197,8 @@ impl Outlet {
         Ok(is_there(&state))
     }
 
-    /// Waits at most `limit` until the rest is written, and then gives up. Returns the number of all lost lines.
+    /// Waits until the rest is written, but at most for `limit`, and then gives up. Returns the number of all lost
+    /// lines.
     ///
     /// # Errors
     /// Fails if a piece could not be written, unless a caller has already received this error.

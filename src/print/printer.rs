@@ -21,8 +21,8 @@ impl OutputForm {
     }
 }
 
-/// A printer of a session's records. It writes the output of its sink immediately, and never waits for a
-/// reader. If the outlet is full, output is lost; the printer reports the loss when there is room again.
+/// A printer of a session's records. It writes the output of its sink immediately, and never waits for a reader. If the
+/// outlet is full, output is lost. The printer reports the loss when there is room again.
 pub struct Printer {
     sink: Box<dyn Sink>,
     /// The output.

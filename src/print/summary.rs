@@ -192,8 +192,8 @@ fn workers(text: &mut String, sum: &Summary) {
     }
 }
 
-/// Adds the latencies and counts of the receivers: for pub/sub messages, for messages of a queue or stream,
-/// and for invalidations.
+/// Adds the latencies and counts of the receivers. Receivers get pub/sub messages, messages of a queue or stream, or
+/// invalidations.
 fn received(text: &mut String, sum: &Summary) {
     for (name, received) in sum.arrivals.iter() {
         line(text, name, &Level::line(|level| level.of(&received.times)));
@@ -245,7 +245,7 @@ fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     }
 }
 
-/// Returns the largest send lag, and the numbers of shed and of unsent requests.
+/// Returns the largest send lag, and the numbers of requests that redyno gave up (shed) or did not send (unsent).
 fn send_lag(sum: &Summary) -> String {
     let mut text = format!("at most {}", units::latency(sum.behind_us * 1000));
     if sum.shed > 0 {
@@ -258,7 +258,8 @@ fn send_lag(sum: &Summary) -> String {
     text
 }
 
-/// Adds the findings about whole segments, each with its segments if the session has several. Returns their rules.
+/// Adds the findings about whole segments. If the session has several segments, each finding has its segments. Returns
+/// the rules of these findings.
 fn findings(
     text: &mut String,
     timeline: &Timeline,
@@ -274,7 +275,7 @@ fn findings(
     all.iter().map(|(finding, _)| finding.rule).collect()
 }
 
-/// Adds a line, if there is anything to say.
+/// Adds a line, unless its text is empty.
 fn line(text: &mut String, name: &str, what: &str) {
     if !what.is_empty() {
         *text += &format!("  {name:<9} {what}\n");

@@ -42,8 +42,8 @@ pub fn in_ascii(symbol: &str) -> &'static str {
     known.map_or("?", |(_, ascii)| ascii)
 }
 
-/// Returns a text for people, converted to ASCII if [`choose_characters`] requires ASCII. JSON objects are for
-/// programs, so JSON objects are not changed.
+/// Returns a text for people, converted to ASCII if [`choose_characters`] requires ASCII. JSON objects are not changed,
+/// because they are for programs.
 pub fn plain(text: Vec<u8>) -> Vec<u8> {
     if !ASCII.load(Ordering::Relaxed) || text.is_ascii() || text.starts_with(b"{") {
         return text;
@@ -73,7 +73,7 @@ pub fn stdout_result(written: io::Result<()>) -> anyhow::Result<()> {
     }
 }
 
-/// Prints a line on standard error, after the program's name. If standard error is gone, the line has no reader.
+/// Prints a line on standard error, after the program's name. If standard error is closed, the line is lost.
 pub fn warn(line: &str) {
     let _ = writeln!(StreamText::stderr(), "redyno: {line}");
 }
@@ -96,7 +96,7 @@ pub struct StreamText {
     outlet: Outlet,
     /// Whether the stream is a terminal.
     pub is_terminal: bool,
-    /// Returns the message about a number of lost lines; empty for no message.
+    /// Returns the message about a number of lost lines. An empty text means that there is no message.
     report: fn(u64) -> String,
     /// The present, incomplete line.
     line: Vec<u8>,

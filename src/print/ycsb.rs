@@ -22,7 +22,8 @@ redyno_engine::named_values! {
     pub enum YcsbInterval {
         /// The service time of each operation.
         Op "op",
-        /// The response time of each operation, from the due time of the request. In a closed loop, the service time.
+        /// The response time of each operation, which begins at the due time of the request. In a closed loop, this is
+        /// the service time.
         Intended "intended",
         /// Service times and response times.
         Both "both",
@@ -52,12 +53,12 @@ impl Default for YcsbForm {
 pub struct YcsbText {
     timeline: Timeline,
     form: YcsbForm,
-    /// The file of the text, if it is not printed, with its path.
+    /// The file for the text, with its path. `None` if the text is printed.
     file: Option<(File, PathBuf)>,
 }
 
 impl YcsbText {
-    /// Creates the sink. With a file, the text is written to it, and nothing is printed.
+    /// Creates the sink. If there is a file, the sink writes the text to this file and prints nothing.
     pub fn new(form: YcsbForm, file: Option<(File, PathBuf)>) -> Self {
         Self { timeline: Timeline::default(), form, file }
     }
@@ -85,7 +86,7 @@ impl Sink for YcsbText {
     }
 }
 
-/// Returns YCSB's text about the session: all operations together, and then each operation.
+/// Returns YCSB's text about the session: first all operations together, then each operation.
 ///
 /// The latencies of operations are service times. If `form` has both latencies, the response times of an open
 /// loop follow with the prefix `Intended`. If `form` has only response times, they replace the service times,
@@ -126,7 +127,8 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
     text
 }
 
-/// The operation that YCSB counts three times: as a whole, its read as READ, and its write as UPDATE.
+/// The operation that YCSB counts three times. YCSB counts the operation as a whole, its read as READ, and its write as
+/// UPDATE.
 const READ_MODIFY_WRITE: &str = "READ-MODIFY-WRITE";
 
 /// Adds the parts of each READ-MODIFY-WRITE to READ and UPDATE. As in YCSB, the response times of both parts begin at the
@@ -148,8 +150,8 @@ pub(super) fn add_steps(operations: &mut BTreeMap<String, OperationInterval>) {
     }
 }
 
-/// Returns the response times of an operation. In a closed loop, a request is due when it is sent, so these are the
-/// service times.
+/// Returns the response times of an operation. In a closed loop, a request is due when it is sent, so the response
+/// times equal the service times.
 fn intended(operation: &OperationInterval) -> &Latency {
     operation.response.as_ref().unwrap_or(&operation.service)
 }

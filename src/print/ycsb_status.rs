@@ -26,8 +26,8 @@ pub struct YcsbStatus {
 }
 
 impl YcsbStatus {
-    /// Creates the writer of the status lines: one every `every_s` seconds, beginning with `label`.
-    /// `operations` is the number of operations of the run, if known.
+    /// Creates the writer of the status lines. There is a line every `every_s` seconds, and each line begins with
+    /// `label`. `operations` is the number of operations of the run, if known.
     pub fn new(label: String, every_s: f64, operations: Option<u64>) -> Self {
         Self { label, every_s, operations, ..Self::default() }
     }
@@ -102,7 +102,7 @@ fn hundredth(value: f64) -> f64 {
 }
 
 /// Returns a time in seconds as YCSB writes it: `2 days 3 hours `, `1 hour 20 minutes ` or `45 seconds `. As in YCSB,
-/// less than ten seconds are `second`, and minutes and hours have no seconds.
+/// the unit of less than ten seconds is `second`. Times from one minute on have no seconds.
 fn remaining(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
     let parts = [(days, "day"), (hours, "hour"), (if days < 1 { minutes } else { 0 }, "minute")];

@@ -11,7 +11,8 @@ use crate::units;
 pub(super) enum Quantity {
     /// The time since the session began, in seconds.
     Time,
-    /// The share of requests up to a latency, as log10(1 / (1 - share)): the axis of HdrHistogram's plots.
+    /// The share of requests up to a latency, on the scale log10(1 / (1 - share)). HdrHistogram's plots use the same
+    /// scale.
     Nines,
     /// The value of a knob, linear.
     Knob,
@@ -67,11 +68,11 @@ impl Ink {
 pub(super) struct ChartLine {
     pub(super) name: String,
     pub(super) ink: Ink,
-    /// A value for each x; `None` without samples, or with too few samples.
+    /// A value for each x. `None` if there are no samples, or too few samples.
     pub(super) values: Vec<Option<f64>>,
     /// Whether each value is drawn with a dot.
     pub(super) is_dotted: bool,
-    /// The segment of the line; `None` for a line of several segments.
+    /// The segment of the line. `None` if the line covers several segments.
     pub(super) segment: Option<u32>,
 }
 

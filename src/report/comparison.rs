@@ -21,8 +21,8 @@ pub(super) struct ReportComparison {
 }
 
 impl ReportComparison {
-    /// Returns the comparison of several sessions or segments. Returns `None` for a single session or segment,
-    /// and without any load.
+    /// Returns the comparison of several sessions or segments. Returns `None` for a single session or segment, or if no
+    /// session has a load.
     pub(super) fn of(accounts: &[NodeReport]) -> Option<Self> {
         let named = |account: &NodeReport| match &account.source.segments[..] {
             [] => vec![None],

@@ -56,8 +56,8 @@ fn sides(account: &NodeReport) -> ReportTable {
     ReportTable { note: UNKNOWN.to_owned(), ..ReportTable::of("Environment", &["", ""], 2, rows) }
 }
 
-/// Returns the recorded parameters with their last values. If the first value differs from the last value, a
-/// remark shows the first value. Otherwise, if the default differs, a remark shows the default.
+/// Returns the recorded parameters with their last values. If the first value differs from the last value, a remark
+/// shows the first value. Otherwise, a remark shows the default if the value differs from the default.
 fn config(account: &NodeReport) -> ReportTable {
     let [first, last] = &account.config;
     let row = |(name, value): (&String, &String)| {

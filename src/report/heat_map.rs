@@ -1,12 +1,12 @@
-//! A report's heat map: the distribution of latencies over time, as the number of requests in each bin. The
-//! width of a bin is about a tenth of its latency.
+//! A report's heat map: the number of requests in each bin over time. A bin is a range of latencies. The width of a bin
+//! is about a tenth of its latency.
 
 use serde::Serialize;
 
 use super::point_series::SeriesPoint;
 use crate::{session::Interval, session::timeline::Heat};
 
-/// The maximum number of columns; no screen shows more.
+/// The maximum number of columns. No screen can show more columns.
 const MOST_COLUMNS: usize = 600;
 /// The number of tones (brightness levels) of the cells.
 pub(super) const TONES: usize = 6;

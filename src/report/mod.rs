@@ -6,9 +6,9 @@
 //!                                                         ├─► tables, environment ───────────┤
 //!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
 //! ```
-//! A [`Report`] takes the records of a running session or of a recording (it is a [`Sink`]).
-//! [`finish`](Sink::finish) returns the whole report so far, at any time and more than once. If the records
-//! contain several sessions, the report compares each further session with the first.
+//! A [`Report`] is a [`Sink`] for the records of a running session or of a recording. [`finish`](Sink::finish) returns
+//! the whole report so far. You can call `finish` at any time, and more than once. If the records contain several
+//! sessions, the report compares each further session with the first.
 //!
 //! Every figure comes from [the table of figures](crate::session::figures) or from the histograms in the
 //! records. A point of a chart is the exact sum over its period.
@@ -79,8 +79,8 @@ impl ReportForm {
 pub struct ReportSource {
     /// The name of the recording in the report.
     pub name: String,
-    /// The segments to compare. If no segments are given, the session must have a single segment under load, and this
-    /// segment is compared.
+    /// The segments to compare. If the list is empty, the session must have a single segment under load, and the report
+    /// compares this segment.
     pub segments: Vec<u32>,
 }
 
@@ -102,8 +102,7 @@ impl Report {
         Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }
     }
 
-    /// Begins a [`NodeReport`] of a new node if `record` reports that the node has joined the present
-    /// session.
+    /// Begins a [`NodeReport`] for a new node if `record` shows that the node has joined the present session.
     fn follow(&mut self, record: &Record) {
         let Record::Event(_) = record else { return };
         let accounts = &self.accounts[self.present..];

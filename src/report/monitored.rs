@@ -15,12 +15,12 @@ use crate::{
 
 /// The maximum number of listed periods with slow PINGs.
 const WORST: usize = 5;
-/// The maximum number of listed commands. A note has the number of the other commands.
+/// The maximum number of listed commands. A note has the number of commands that are not listed.
 const COMMANDS: usize = 10;
 
 /// The maximum number of commands in the summary's line.
 const IN_A_LINE: usize = 5;
-/// The maximum number of events in a summary. A line has the number of earlier events.
+/// The maximum number of events in a summary. An additional line has the number of earlier events.
 const EVENTS: usize = 10;
 
 fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -> ReportTable {
@@ -39,7 +39,7 @@ pub(crate) fn finding(timeline: &Timeline, episode: &Episode) -> [String; 4] {
     ]
 }
 
-/// Returns how long something lasted, as a clock shows it; below a second as a latency (`250 ms`).
+/// Returns a length of time as text: in the form of a clock, or in the form `250 ms` if it is shorter than a second.
 pub(crate) fn lasted(s: f64) -> String {
     match (s * 1e9) as u64 {
         0 => "less than 1 s".to_owned(),
@@ -48,8 +48,8 @@ pub(crate) fn lasted(s: f64) -> String {
     }
 }
 
-/// Returns the findings of the session, the worst first. Without findings, the table of a session without
-/// load has one row that says so, and the table of a session under load is empty.
+/// Returns the findings of the session, the worst first. If there are no findings, the table of a session without load
+/// has one row which says that there are none. The table of a session under load is then empty.
 pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> ReportTable {
     let mut sorted: Vec<_> = episodes.iter().collect();
     sorted.sort_by_key(|episode| std::cmp::Reverse(episode.finding.severity));
@@ -81,7 +81,7 @@ pub(crate) fn has_load(timeline: &Timeline) -> bool {
     summary.ops > 0 || summary.due > 0 || !summary.errors.is_empty()
 }
 
-/// Returns the percentiles and the maximum as text; `-` with too few samples.
+/// Returns the percentiles and the maximum as text. The text is `-` if there are too few samples.
 fn levels(of: impl Fn(Level) -> Option<u64>) -> impl Iterator<Item = String> {
     Level::ALL.map(|level| of(level).map_or_else(|| "-".to_owned(), units::latency)).into_iter()
 }
@@ -129,8 +129,8 @@ pub(crate) fn worst(timeline: &Timeline) -> ReportTable {
     table(&title, &headings, 1, stretches.iter().map(row).collect())
 }
 
-/// Returns the event that explains the slowest PING of a period, or an event at about the same time; empty without such
-/// an event.
+/// Returns the event that explains the slowest PING of a period, or an event at about the same time. Returns an empty
+/// text if there is no such event.
 fn near(timeline: &Timeline, stretch: &PingStretch) -> String {
     let end_s = stretch.from_s + stretch.length_s;
     let longest = timeline.window(stretch.from_s, end_s, 1).worst(Measure::Ping, 0);

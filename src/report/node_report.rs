@@ -65,16 +65,15 @@ pub(super) struct NodeReport {
     pub(super) load: PointSeries<Interval>,
     pub(super) pings: PointSeries<Latency>,
     pub(super) ping_errors: u64,
-    /// The PINGs of each node, if this is the first node: its findings compare all nodes.
+    /// The PINGs of each node. Only the first node has this list, because its findings compare all nodes.
     pub(super) pings_by_node: Vec<Latency>,
     pub(super) server_cpu: PointSeries<Busy>,
-    /// The highest values of the gauges over time: first of the server's gauges, then of the gauges of
-    /// redyno's machine.
+    /// The highest values over time: first for the gauges of the server, then for the gauges of redyno's machine.
     pub(super) gauges: [PointSeries<Gauges>; 2],
     /// The server's parameters, twice: with their first reported values, and with their last reported values.
     pub(super) config: [BTreeMap<String, String>; 2],
     pub(super) findings: Findings,
-    /// The segments of the first node, of which this node may get a part.
+    /// The segments of the first node. This node may get a part of the load of these segments.
     starts: Vec<Segment>,
     figures: Box<dyn Sink + Send>,
 }
@@ -122,7 +121,8 @@ impl NodeReport {
         }
     }
 
-    /// Divides the PINGs of a node that gets a part of the first node's load by the segments of this load.
+    /// Begins the first node's segments at this node as well, if this node gets a part of the first node's load. The
+    /// PINGs of this node are then divided by these segments.
     fn follow(&mut self, record: &Record) {
         match record {
             Record::Segment(segment) if segment.node == 0 => {
@@ -168,7 +168,8 @@ impl NodeReport {
         }
     }
 
-    /// Returns whether the interval is under load. Without a load, throughput is absent, not zero.
+    /// Returns whether the interval is under load. An interval without load has no throughput, not a throughput of
+    /// zero.
     fn is_load(&self, interval: &Interval) -> bool {
         let segment = self.timeline.segments.numbered(interval.segment);
         interval.ops > 0 || segment.is_none_or(|segment| segment.start.knobs.load)

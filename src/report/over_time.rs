@@ -53,8 +53,8 @@ fn throughput(account: &NodeReport) -> Chart {
     chart
 }
 
-/// Returns a title and the lines of the percentiles: of the response time in an open loop, otherwise of the service
-/// time.
+/// Returns a title and the lines of the percentiles. The percentiles are those of the response time in an open loop,
+/// and of the service time in a closed loop.
 fn levels(account: &NodeReport) -> (&'static str, Vec<ChartLine>) {
     let due = |point: &SeriesPoint<Interval>, figure: usize| {
         let row = Row::of_interval(&point.part);
@@ -206,7 +206,7 @@ fn over_gaps<T>(course: &PointSeries<T>, value: impl Fn(&SeriesPoint<T>) -> Opti
     each(course, |_| None, value)
 }
 
-/// Returns the points and gaps in order, mapped by `point` and `gap`; the argument of `gap` is the middle of the gap.
+/// Returns the points and gaps in order, mapped by `point` and `gap`. The argument of `gap` is the middle of the gap.
 fn each<T, V>(
     course: &PointSeries<T>,
     gap: impl Fn(f64) -> V,
@@ -248,7 +248,7 @@ fn together(one: (Vec<f64>, ChartLine), other: (Vec<f64>, ChartLine)) -> (Vec<f6
     (xs, vec![one, other])
 }
 
-/// Returns the note that is shown below a chart and describes the chart's points.
+/// Returns the note below a chart, which describes the chart's points.
 fn exactness(course: &PointSeries<Interval>) -> String {
     let (points, records) = (course.points.len() as u64, course.records);
     let what = format!(

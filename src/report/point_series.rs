@@ -1,5 +1,5 @@
-//! The points of a report's chart over time. Their number is limited. Each point is the exact sum over its
-//! period.
+//! The points of a report's chart over time. The number of points is limited. Each point is the exact sum of the
+//! measurements in its period.
 //!
 //! ```text
 //!  records  │1s│1s│1s│1s│1s│1s┊1s│1s│        ┊ a new segment
@@ -75,7 +75,7 @@ impl<T: Mergeable> PointSeries<T> {
     }
 }
 
-/// A point shorter than this share of a step is joined with a neighbour. Points this short arise when a segment begins
+/// A point shorter than this share of a step is joined with a neighbour. Such short points occur when a segment begins
 /// or ends within a second.
 const SLIVER: f64 = 0.2;
 /// The maximum length of a joined point, in steps.

@@ -20,8 +20,8 @@ use super::{
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 280.0;
-/// The margins of the plot. The left margin has room for labels such as `1.20 ms`, and the right margin for
-/// half a label. The top has the numbers of segments; the bottom has the labels and the name of the axis.
+/// The margins of the plot. The left margin has room for labels such as `1.20 ms`. The right margin has room for half a
+/// label. The top margin has the numbers of segments. The bottom margin has the labels and the name of the axis.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 42.0;
 const TOP: f64 = 18.0;

@@ -6,7 +6,7 @@ use crate::{export::markdown_text, units};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TableRow {
     pub(crate) cells: Vec<String>,
-    /// The segment of the row; `None` if the row is not about one segment.
+    /// The segment of the row. `None` if the row is not about a single segment.
     pub(super) segment: Option<u32>,
 }
 

@@ -18,7 +18,7 @@ use crate::{
     units, untrusted,
 };
 
-/// The figures of a row; figures of receivers follow. A column without any value is left out.
+/// The figures of a row. Figures of receivers come after these figures. A column without any value is left out.
 const COLUMNS: [Figure; 13] = [
     figures::LENGTH,
     figures::OPS_PER_S,

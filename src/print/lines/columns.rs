@@ -42,8 +42,8 @@ const OPENED: [(Figure, usize); 7] = [
     (figures::GREETING_P50, 9),
     (figures::GREETING_P99, 9),
 ];
-/// The further columns of workloads with receivers: for pub/sub deliveries, for messages handed over by a
-/// queue or stream, or for invalidations.
+/// The further columns of workloads with receivers. The receivers get pub/sub messages, messages of a queue or stream,
+/// or invalidations.
 const DELIVERY: [(Figure, usize); 5] =
     of_receivers([figures::DELIVERY_P50, figures::DELIVERY_P99, figures::DELIVERY_MAX]);
 const HANDOVER: [(Figure, usize); 5] =
@@ -109,7 +109,8 @@ pub(super) fn ping_columns(ping: &Ping) -> String {
     }
 }
 
-/// Returns the longest round trip, or a longer wait that has not ended: `>1.98 s`.
+/// Returns the longest round trip. If a PING without a reply has already waited longer, returns this wait, such as
+/// `>1.98 s`.
 fn longest_so_far(ping: &Ping) -> String {
     let waiting_ns = ping.waiting_us.saturating_mul(1000);
     if waiting_ns > ping.rtt.max_ns() {

@@ -26,7 +26,7 @@ use crate::{
     units,
 };
 
-/// The maximum number of rows; the nodes with the most load, or with the worst findings, have a row.
+/// The maximum number of rows. The rows show the nodes with the most load or with the worst findings.
 const MOST: usize = 12;
 const COLUMNS: [Figure; 5] =
     [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99, figures::SERVICE_MAX, figures::ERRORS];
@@ -75,9 +75,10 @@ fn warnings(node: &NodeState) -> impl Iterator<Item = &Episode> {
     node.findings.episodes.iter().filter(|episode| episode.finding.severity >= Severity::Warning)
 }
 
-/// Returns the summary's lines about the warnings and problems of all nodes, the worst first. Each line has its name, and
-/// a text with the node's address if there are several nodes. Findings of the first node are left out if they are about
-/// whole segments (`listed` has their rules), or if the session has no load: the summary then lists them elsewhere.
+/// Returns the summary's lines about the warnings and problems of all nodes, the worst first. Each line has its name,
+/// and a text with the node's address if there are several nodes. Some findings of the first node are left out, because
+/// the summary lists them elsewhere. These are findings about whole segments (`listed` has their rules), and all
+/// findings of a session without load.
 pub(super) fn findings(timeline: &Timeline, nodes: &[NodeState], listed: &[&str]) -> Vec<(String, String)> {
     let has_load = monitored::has_load(timeline);
     let is_new =

@@ -21,7 +21,7 @@ use crate::{
     units,
 };
 
-/// The width at which the text of a change is broken into lines; longer words exceed it.
+/// The text of a change is broken into lines of this width. Longer words exceed the width.
 const TURNED_WIDTH: usize = 18;
 const SERVICE: [Figure; 6] = [
     figures::OPS_PER_S,

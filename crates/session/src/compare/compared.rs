@@ -21,7 +21,7 @@ const OF_OPERATION: [Figure; 3] = [figures::OPS_PER_S, figures::SERVICE_P50, fig
 pub struct RunComparison {
     /// The differences: first for all operations together, then for each operation.
     pub table: DifferenceTable,
-    /// The settings that differ between the sides but must be equal; empty if the sides can be compared.
+    /// The settings that must be equal but differ between the sides. The list is empty if the sides can be compared.
     pub mismatches: Vec<String>,
     /// Whether all runs of one side came before all runs of the other side. If true, each difference includes any drift
     /// of the machine.

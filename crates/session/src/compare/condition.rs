@@ -72,13 +72,13 @@ pub struct MetCondition {
     pub condition: String,
     /// The measured value, as text.
     pub measured: String,
-    /// Whether the condition is certainly met; false if the difference may be noise or the figure was not measured.
+    /// Whether the condition is certainly met. False if the difference may be noise, or if the figure was not measured.
     pub is_sure: bool,
 }
 
 impl MetCondition {
-    /// Marks the condition as uncertain, because something other than the server may be the cause. `why` is appended to
-    /// the text.
+    /// Marks the condition as uncertain, because the server may not be the cause. The reason `why` is added to the
+    /// text.
     #[must_use]
     pub fn doubted(mut self, why: &str) -> Self {
         self.measured += &format!("; {why}");
@@ -215,12 +215,12 @@ impl Condition {
         Some(LatencyBound { words: self.text.clone(), quantile, ns: ns as u64, of })
     }
 
-    /// Returns whether the condition is on PING. Only such a condition has a meaning without load.
+    /// Returns whether the condition is on PING. Without load, only conditions on PING have a meaning.
     pub fn is_of_pings(&self) -> bool {
         matches!(self.what, TestedFigure::Figure(figure) if figures::of_pings().contains(&figure))
     }
 
-    /// Returns whether the condition is on a figure that only a poll of the server measures.
+    /// Returns whether the condition is on a figure that redyno measures only when it polls the server.
     pub fn is_of_polls(&self) -> bool {
         self.what == TestedFigure::Figure(figures::SERVER_CPU)
     }
@@ -250,9 +250,9 @@ impl Condition {
         }
     }
 
-    /// Returns the condition if the new side of a comparison meets it. For a condition on a change: if the
-    /// verdict is *no difference*, a change of 0 must meet it as well. For a condition on a value: if several
-    /// runs meet it, a run that certainly meets it comes first.
+    /// Returns the condition if the new side of a comparison meets it. A condition may be on a change. If the verdict
+    /// is then *no difference*, a change of 0 must also meet the condition. A condition may also be on a value. If
+    /// several runs then meet the condition, the function prefers a run that certainly meets it.
     pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<MetCondition> {
         let Bound::Change(_) = self.bound else {
             let met = new.iter().filter_map(|run| self.of_row(&run.row(), run.is_open()));

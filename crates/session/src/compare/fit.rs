@@ -60,7 +60,7 @@ fn different_knobs(a: &Knobs, b: &Knobs) -> Vec<String> {
 }
 
 /// Returns the kind of server of a run, or `None` if the server had not reported it when the run began. The version is
-/// not included: a comparison may be about a new version.
+/// not included, because a comparison may be about a new version.
 fn kind(run: &Run) -> Option<String> {
     let target = &run.session.target;
     let name =

@@ -8,7 +8,7 @@ use crate::session::{SessionStart, Timeline, figures::Row, timeline::SegmentTota
 pub struct Run {
     /// The name of the run: the file name, and the segment number if it was given.
     pub name: String,
-    /// The first record of the session; it names the server and the tool.
+    /// The first record of the session. This record names the server and the tool.
     pub session: SessionStart,
     /// The measurements.
     pub segment: SegmentTotal,
@@ -68,7 +68,7 @@ impl Run {
         Row::of_segment(&self.segment, self.until_s)
     }
 
-    /// Returns whether the run is of a session without load.
+    /// Returns whether the run comes from a session without load.
     pub fn is_monitor(&self) -> bool {
         !self.segment.start.knobs.load
     }

@@ -272,7 +272,7 @@ fn the_segment_must_be_given_if_there_are_several() {
     assert_eq!(Run::of("a", &Timeline::default(), None).unwrap_err(), "a has no segment under load");
 }
 
-/// A setting whose requests all fail is a run too, and one of several settings.
+/// A setting with only failed requests also counts as a run.
 #[test]
 fn a_segment_with_only_errors_is_a_run() {
     let mut timeline = recording("redis 7", 1, &Knobs::default(), &[]);

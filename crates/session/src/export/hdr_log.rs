@@ -87,8 +87,8 @@ fn tag(name: &str) -> String {
     if [RESPONSE, "prefill", "warm-up", ""].contains(&tag.as_str()) { tag + "_" } else { tag }
 }
 
-/// Returns the line of a histogram; `None` without samples. The histogram lacks values above 60 s. If there
-/// are any, a comment line with the number of these values follows.
+/// Returns the line of a histogram; `None` without samples. The histogram lacks values above 60 s. If there are values
+/// above 60 s, a comment line with their number follows.
 fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
     if latency.is_empty() {
         return None;

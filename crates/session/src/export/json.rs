@@ -96,7 +96,7 @@ struct SessionJson<'a> {
     by_node: Vec<NodeRow<'a>>,
 }
 
-/// What was measured at one node of the session, except the load.
+/// The measurements at one node of the session, except the load.
 #[derive(Serialize)]
 struct NodeRow<'a> {
     /// The address.

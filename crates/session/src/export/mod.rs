@@ -1,6 +1,6 @@
-//! Exports: the figures of a session in the formats of other tools. Each format has one file in this module.
-//! Each format reads the records of a session (it is a [`Sink`]), so redyno exports running sessions and
-//! recordings in the same way.
+//! Exports: the figures of a session in the formats of other tools. Each format has one file in this module. Each
+//! format is a [`Sink`] for the records of a session. redyno therefore exports running sessions and recordings in the
+//! same way.
 //!
 //! ```text
 //! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown;  besides: probes, gauges ─► csv, ndjson, json
@@ -8,8 +8,8 @@
 //!          ├─► sums since the beginning ─► openmetrics
 //!          └─► the formats of other programs: memtier-json, redis-benchmark-csv
 //! ```
-//! All figures and their names come from [the table of figures](crate::session::figures). The exported
-//! histograms are those of the records. They have finer buckets than the charts on the screen.
+//! All figures and their names come from [the table of figures](crate::session::figures). The exported histograms are
+//! those of the records. These histograms have finer buckets than the charts on the screen.
 
 pub mod benchmark_csv;
 mod csv;

@@ -3,7 +3,7 @@
 
 use crate::session::{Record, Sink};
 
-/// Passes the records of one target to a sink, as if this target were the first one of its session.
+/// Passes the records of one target to a sink, as if this target were the first target of the session.
 pub(super) struct OneTarget {
     /// The number of the target, from 0.
     pub(super) target: u16,

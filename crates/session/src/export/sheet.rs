@@ -124,7 +124,7 @@ impl Serialize for SheetRow<'_> {
     }
 }
 
-/// Returns a JSON number, without decimals if the value is whole; `null` without a value.
+/// Returns a JSON number, without decimals if the value is whole. Returns `null` if there is no value.
 pub(super) fn number(value: Option<f64>) -> Value {
     let is_whole = |value: f64| value.fract() == 0.0 && value.abs() < 9e15;
     value.map_or(Value::Null, |value| if is_whole(value) { (value as i64).into() } else { value.into() })

@@ -36,7 +36,7 @@ pub struct Database {
     pub misses: u64,
     /// The number of keys that were removed because they had expired.
     pub expired: u64,
-    /// The expired keys of which clients must be notified. `None` if no client tracks keys.
+    /// The expired keys that the server must still report to clients. `None` if no client tracks keys.
     pub expired_keys: Option<Vec<Box<[u8]>>>,
     /// The number of writes to keys, including writes that did not change the value.
     pub changes: u64,

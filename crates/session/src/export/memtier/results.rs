@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::value::JsonValue;
 use crate::session::{Interval, OperationInterval, add_counts};
 
-/// Up to this number of seconds, seconds without replies are always included in the output.
+/// If a run has at most this number of seconds, the output also includes the seconds without replies.
 const MOST_SECONDS: u64 = 600;
 
 /// The results of one row: in total, and in each second since the start of the load.
@@ -97,9 +97,9 @@ impl Results {
         self.redirects.as_ref().map(each).into_iter().flatten()
     }
 
-    /// Returns the numbers of all seconds from 0 to the last second with replies. A malicious recording may
-    /// contain any time. So if there are very many seconds and most have no replies, the function returns
-    /// only the seconds with replies.
+    /// Returns the numbers of all seconds from 0 to the last second with replies. If there are very many seconds and
+    /// most have no replies, the function returns only the seconds with replies. This limits the output for a malicious
+    /// recording, which may contain any time.
     pub fn seconds(&self) -> Vec<u64> {
         let with_replies = &self.totals.seconds;
         let end = with_replies.last_key_value().map_or(0, |(last, _)| last + 1);
