@@ -1,5 +1,5 @@
-//! The results of a workload's receivers (such as subscribers), as a part of a session's record: delivery
-//! times, and counts of lost messages.
+//! The results of a workload's receivers (such as subscribers), as a part of a session's record. The results are
+//! delivery times and counts of lost messages.
 //!
 //! ```text
 //! "delivery":{"count":…,"p50_us":…,…,"hdr":"…","receivers":10,"lost":3,"by_receiver":[{"receiver":7,"received":…,"lost":3}]}
@@ -17,15 +17,13 @@ const MOST_NAMED: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReceiverResults {
-    /// Messages to subscribers; their times are from PUBLISH to the receipt by each subscriber.
+    /// Messages to subscribers. Their times are from PUBLISH to the receipt by each subscriber.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Box<ReceivedMessages>>,
-    /// Messages of queues and streams; their times are from the sending by a producer to the receipt by a
-    /// consumer.
+    /// Messages of queues and streams. Their times are from the sending by a producer to the receipt by a consumer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handover: Option<Box<ReceivedMessages>>,
-    /// Invalidations of cached keys; their times are from the write of a key to the receipt of its
-    /// invalidation.
+    /// Invalidations of cached keys. Their times are from the write of a key to the receipt of its invalidation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalidation: Option<Box<ReceivedMessages>>,
 }
@@ -36,10 +34,10 @@ pub struct ReceivedMessages {
     /// The times from sending to receipt, one for each received message.
     #[serde(flatten)]
     pub times: Latency,
-    /// How many receivers were connected.
+    /// The number of connected receivers.
     #[serde(default)]
     pub receivers: u32,
-    /// The wanted number of receivers; 0 if it is unknown.
+    /// The wanted number of receivers; 0 if this number is unknown.
     #[serde(default)]
     pub ordered: u32,
     /// Messages that were sent and not received.
@@ -57,7 +55,7 @@ pub struct ReceivedMessages {
     /// Messages that were received a second time. The times exclude the second receipt.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub doubled: u64,
-    /// Invalidations without a time: their key was written several times before the invalidation arrived.
+    /// Invalidations without a time. Their key was written several times before the invalidation arrived.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub unclear: u64,
     /// Messages that a receiver took over from another receiver.
@@ -66,8 +64,8 @@ pub struct ReceivedMessages {
     /// Lost connections of receivers.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub reconnects: u64,
-    /// The receivers, those that lost messages or their connection or were slower than the others first; at most 64.
-    /// An interval lists only the latter, except for the last interval of a segment.
+    /// At most 64 receivers. First come receivers that lost messages, lost their connection, or were slower than the
+    /// others. An interval lists only such receivers, except for the last interval of a segment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_receiver: Vec<OneReceiver>,
 }
@@ -77,8 +75,8 @@ pub struct ReceivedMessages {
 pub struct OneReceiver {
     /// The number of the receiver, from 1.
     pub receiver: u32,
-    /// The number of messages that the receiver got. In an interval, the number since the last interval of the segment
-    /// that lists the receiver.
+    /// The number of messages that the receiver got. In an interval, messages are counted since the last interval of
+    /// the segment that lists the receiver.
     pub received: u64,
     /// Messages that the receiver lost.
     pub lost: u64,
@@ -171,9 +169,9 @@ impl From<&ReceivedCounts> for ReceivedMessages {
 }
 
 impl ReceivedMessages {
-    /// Returns a line with the counts, and at most `most` lines about receivers that lost messages or were
-    /// slow. The worst receivers come first. The number of lost messages is shown even if it is 0. For
-    /// `invalidation`, lost messages are not counted.
+    /// Returns a line with the counts, and at most `most` lines about receivers that lost messages or were slow. The
+    /// worst receivers come first. The number of lost messages is shown even if this number is 0. For `invalidation`,
+    /// lost messages are not counted.
     pub fn lines(&self, name: &str, most: usize) -> Vec<String> {
         let of = self.ordered.max(self.receivers);
         let connected =

@@ -4,10 +4,10 @@
 //! load-0  ──[17: seg 1]─[17: seg 2, closes it]──►┐
 //! load-1  ──[17: seg 1]─[17: seg 2, closes it]──►┴─► tick 17: interval of seg 1, interval of seg 2
 //! ```
-//! All workers count ticks from the start of the session. A tick is complete when every worker has reported
-//! it or a later tick. If a worker is [`PATIENCE`] ticks behind, the tick is completed without this worker.
-//! The worker's results for this tick become an interval with length 0 later, so no reply is lost. Replies
-//! after the end of a segment form one interval, the drain. The drain ends with the last of these replies.
+//! All workers count ticks from the start of the session. A tick is complete when every worker has reported it or a
+//! later tick. A tick is completed without a worker that is [`PATIENCE`] ticks behind. The late results of this worker
+//! later become an interval with length 0, so no reply is lost. Replies after the end of a segment form one interval,
+//! the drain. The drain ends with the last of these replies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,9 @@ use super::{
 };
 use crate::{clock::seconds, load::IntervalBuffer};
 
-/// If a worker is late by this number of ticks, a tick is completed without this worker. Two ticks are half a
-/// second.
+/// A tick is completed without a worker that is late by this number of ticks. Two ticks are half a second.
 const PATIENCE: u64 = 2;
-/// The largest number of entries in `reached_ns`; older segments receive only late replies.
+/// The largest number of entries in `reached_ns`. Older segments receive only late replies.
 const KNOWN_SEGMENTS: usize = 1000;
 
 /// The reports of the workers for the ticks (quarter seconds) that are not complete yet.
@@ -33,15 +32,15 @@ pub(super) struct Assembly {
     ticks: BTreeMap<u64, BTreeMap<u32, Pending>>,
     /// The drains (late replies of ended segments) that are not complete yet, by number of the segment.
     drains: BTreeMap<u32, Drain>,
-    /// The end of the last interval of each segment. The segment's next interval begins at this time, so that the
-    /// lengths of the intervals add up to the elapsed time.
+    /// The end of the last interval of each segment. The segment's next interval begins at this time. The lengths
+    /// therefore add up to the elapsed time.
     reached_ns: BTreeMap<u32, u64>,
 }
 
 /// The state of a worker.
 #[derive(Debug, Clone, Copy, Default)]
 struct WorkerState {
-    /// The last tick (quarter second) that the worker has reported; `u64::MAX` when the worker has ended.
+    /// The last tick (quarter second) that the worker has reported. `u64::MAX` if the worker has ended.
     closed: u64,
     /// The number of connections of the worker at the end of its last reported tick.
     connected: u32,
@@ -111,7 +110,7 @@ impl Assembly {
         }
     }
 
-    /// Records that a worker has ended: it reports no more results and waits for no more replies.
+    /// Records that a worker has ended. The worker reports no more results and waits for no more replies.
     pub(super) fn end(&mut self, worker: usize) {
         self.workers[worker] = WorkerState { closed: u64::MAX, connected: 0 };
         for drain in self.drains.values_mut() {
@@ -141,7 +140,7 @@ impl Assembly {
         tick <= self.complete_tick()
     }
 
-    /// Returns the last complete tick (quarter second); later results for this tick have the length 0.
+    /// Returns the last complete tick (quarter second). Later results for this tick have the length 0.
     pub(super) fn complete_tick(&self) -> u64 {
         let closed = self.workers.iter().map(|worker| worker.closed).min().unwrap_or(u64::MAX);
         closed.max(self.newest.saturating_sub(PATIENCE))
@@ -257,7 +256,7 @@ mod tests {
         assert_eq!(ticks[0].clients, 10);
     }
 
-    /// An earlier version reported half the length and twice the rate if half of the workers ended early.
+    /// Tests the rate if half of the workers end early. An earlier version reported half the length and twice the rate.
     #[test]
     fn a_worker_that_ends_early_neither_shrinks_nor_stretches_the_time() {
         let mut assembly = Assembly::new(2);
@@ -270,8 +269,8 @@ mod tests {
         assert_eq!(ticks[1].ops_per_s, 200.0);
     }
 
-    /// In an earlier version each worker counted its own ticks: after a stop of one second, a worker stayed four ticks
-    /// behind.
+    /// Tests that all workers count the same ticks after a stop of one second. In an earlier version, a worker stayed
+    /// four ticks behind.
     #[test]
     fn results_of_a_stopped_worker_are_merged_by_tick_number() {
         let mut assembly = Assembly::new(2);
@@ -332,7 +331,7 @@ mod tests {
         assert_eq!(late.client, None);
     }
 
-    /// The worker waited for its last replies longer than the load lasted, and it also waited for a core.
+    /// Tests a worker that waited for its last replies longer than the load lasted, and also waited for a core.
     #[test]
     fn a_share_never_exceeds_one_if_the_worker_outlasts_the_load() {
         let mut assembly = Assembly::new(1);

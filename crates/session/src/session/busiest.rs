@@ -7,7 +7,7 @@ use super::{
 };
 
 impl Interval {
-    /// Returns the operations and their labels, by descending number of replies; errors count as replies.
+    /// Returns the operations and their labels, by descending number of replies. Errors count as replies.
     pub fn busiest(&self) -> Vec<(&str, &OperationInterval)> {
         let answers = |part: &OperationInterval| part.ops + part.errors.values().sum::<u64>();
         let mut all: Vec<_> = self.commands.iter().map(|(label, part)| (label.as_str(), part)).collect();
@@ -18,14 +18,13 @@ impl Interval {
 }
 
 impl OperationInterval {
-    /// Returns the number of good replies for the rate of the load. In closed loop, this number excludes
-    /// drained replies (after the end of a segment).
+    /// Returns the number of good replies that count in the rate of the load. In closed loop, drained replies (after
+    /// the end of a segment) do not count.
     pub fn in_rate(&self) -> u64 {
         self.ops.saturating_sub(self.out_of_rate)
     }
 
-    /// Adds the results of an interval to the sum. `is_open` is whether the load was an open loop in this
-    /// interval.
+    /// Adds the results of an interval to the sum. `is_open` is true if the load was an open loop in this interval.
     pub(super) fn add(&mut self, later: &Self, is_open: bool) {
         self.merge(later);
         if !is_open {

@@ -7,8 +7,8 @@ use crate::stats::Latency;
 /// left out.
 const MOST_SLOTS: usize = 64;
 
-/// The numbering of a cluster's nodes in a session. If a session compares two clusters, one cluster has the
-/// even numbers and the other cluster the odd numbers.
+/// The numbering of a cluster's nodes in a session. If a session compares two clusters, one cluster has the even
+/// numbers, and the other cluster has the odd numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbering {
     /// The number of the cluster's first node.
@@ -46,8 +46,8 @@ impl AgentState {
 }
 
 impl Interval {
-    /// Replaces each node number with the number that `known` returns for it. If `known` returns `None`, the
-    /// results of this node are removed. The function returns the numbers of the removed nodes.
+    /// Replaces each node number with the number that `known` returns for this node. If `known` returns `None`, the
+    /// results of this node are removed. Returns the numbers of the removed nodes.
     pub fn renumber(&mut self, known: impl Fn(u16) -> Option<u16>) -> Vec<u16> {
         let mut unknown = Vec::new();
         for (node, part) in std::mem::take(&mut self.nodes) {
@@ -86,7 +86,7 @@ impl Interval {
         self.ops_per_s = per_s(self.ops as f64, length_s);
     }
 
-    /// Returns the results of one node, without the fields that are measured for the whole load only. In an open loop,
+    /// Returns the results of one node. Fields that are measured only for the whole load are left out. In an open loop,
     /// drained replies belong to the rate.
     pub(super) fn of_node(&self, node: u16, is_open: bool) -> Self {
         let part = self.nodes.get(&node).cloned().unwrap_or_default();

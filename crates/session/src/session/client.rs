@@ -4,46 +4,45 @@
 //! {"cpu":0.71,"run_delay":0.004,"workers":[{"cpu":0.71,"run_delay":0.004},…],
 //!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null,"held":null}
 //! ```
-//! The distributions in this field have coarse histograms. Their only purpose is to check whether redyno
-//! itself is the bottleneck.
+//! The distributions in this field have coarse histograms. These distributions only show whether redyno itself is the
+//! bottleneck.
 
 use serde::{Deserialize, Serialize};
 
 use super::part::{is_nothing, merge_some};
 use crate::stats::{Latency, coarse};
 
-/// The CPU cost of the load generator, and how long replies waited until redyno read them.
+/// The CPU cost of the load generator, and the times that replies waited until redyno read them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Client {
-    /// The share of a core that redyno's busiest worker thread used, user and system time, 0 to 1.
+    /// The share of a core that redyno's busiest worker thread used (user and system time), 0 to 1.
     pub cpu: f64,
-    /// How long a worker was ready to run but had no core, as a share of the time, 0 to 1. This is the
-    /// largest share of all workers. Only Linux reports it; otherwise `null`.
+    /// The share of the time in which a worker was ready to run but had no core, 0 to 1. This is the largest share of
+    /// all workers. `null` except on Linux.
     pub run_delay: Option<f64>,
-    /// The cost of each worker, `load-0` first; the cost of the receivers' thread is last.
+    /// The cost of each worker, `load-0` first. The cost of the receivers' thread is last.
     pub workers: Vec<WorkerCost>,
-    /// The share of the time in which clients could not send because the next records of the dataset were not
-    /// read yet, 0 to 1. This is the largest share of all workers; absent if no client waited.
+    /// The share of the time in which clients could not send because the next records of the dataset were not read yet,
+    /// 0 to 1. This is the largest share of all workers. Absent if no client waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
-    /// How long replies waited in redyno, from the return of `poll` to the read. There is one sample for each
-    /// connection that `poll` reported as readable. The timestamp of a reply is the time when `poll`
-    /// returned; after each 32 connections, redyno reads the clock again. So service times include a part of
-    /// the wait in redyno.
+    /// The times that replies waited in redyno, from the return of `poll` to the read. There is one sample for each
+    /// connection that `poll` reported as readable. The timestamp of a reply is the time when `poll` returned. After
+    /// every 32 connections, redyno reads the clock again. Service times therefore include a part of the wait in
+    /// redyno.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
-    /// How late the timestamps of replies can be: the time from the return of `poll` to its next call, if
-    /// redyno read replies in between. If a reply arrives in this time, it gets its timestamp only when the
-    /// next call returns.
+    /// The largest possible delays of reply timestamps: the time from the return of `poll` to its next call, if redyno
+    /// read replies in between. A reply that arrives in this time gets its timestamp only when the next call returns.
     #[serde(default, skip_serializing_if = "Latency::is_empty", serialize_with = "coarse::serialize")]
     pub receive_lag: Latency,
-    /// How late requests were sent: the time from the moment when a batch of requests was due until it was
-    /// written. The value is `null` if no batch was late.
+    /// The delays of requests: the time from the moment when a batch of requests was due until the batch was written.
+    /// `null` if no batch was late.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
-    /// The latencies of requests that were late because redyno waited for a core: at least half of the
-    /// latency, and at least 100 µs. `null` if there was no such request, or if the system does not report
-    /// these waits. The latencies are response times in open loop, and service times in closed loop.
+    /// The latencies of requests that were late because redyno waited for a core. The wait was at least half of the
+    /// latency, and at least 100 µs. The latencies are response times in open loop, and service times in closed loop.
+    /// `null` if there was no such request, or if the system does not report these waits.
     #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }
@@ -51,7 +50,7 @@ pub struct Client {
 /// The cost of one worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerCost {
-    /// The number of the agent to which the worker belongs; absent for a worker of the session itself.
+    /// The number of the worker's agent. Absent for a worker of the session itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<u16>,
     /// Whether this is the receivers' thread.
@@ -59,14 +58,14 @@ pub struct WorkerCost {
     pub receives: bool,
     /// The share of one core that the worker used, 0 to 1.
     pub cpu: f64,
-    /// The share of the time in which the worker waited for a core, 0 to 1; `null` if the system does not
-    /// report this wait.
+    /// The share of the time in which the worker waited for a core, 0 to 1. `null` if the system does not report this
+    /// wait.
     pub run_delay: Option<f64>,
     /// For a worker that never sleeps (`--busy`), the share of the time without anything to read or write, 0
     /// to 1. `cpu` includes this share. The share is absent for workers that sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spun: Option<f64>,
-    /// The core on which the worker ran last, from 0; absent except on Linux.
+    /// The core on which the worker ran last, from 0. Absent except on Linux.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<u16>,
 }
@@ -83,18 +82,19 @@ impl WorkerCost {
 pub struct AgentState {
     /// Connections that carried load at the end of the interval.
     pub clients: u32,
-    /// The share of a core that the agent's busiest worker thread used, 0 to 1; `null` in an interval with length 0.
+    /// The share of a core that the agent's busiest worker thread used, 0 to 1. `null` in an interval with length 0.
     pub cpu: Option<f64>,
-    /// How late the agent sent batches of requests, 99th percentile in microseconds. Of fewer than 100 batches, this is
-    /// the largest delay. `null` if no batch was late.
+    /// The 99th percentile of the delays with which the agent sent batches of requests, in microseconds. With fewer
+    /// than 100 batches, this is the largest delay. `null` if no batch was late.
     pub late_us: Option<f64>,
     /// The requests that were late because the agent waited for a core, as in [`Client::held`].
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub held: u64,
-    /// How long half of the replies waited until the agent read them, in microseconds; `null` with too few replies.
+    /// The median time that replies waited until the agent read them, in microseconds. `null` with too few replies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread_us: Option<f64>,
-    /// The wall clock of the agent's machine minus the clock of the bus, in microseconds. It changes no time of a record.
+    /// The wall clock of the agent's machine minus the clock of the bus, in microseconds. This offset changes no time
+    /// of a record.
     #[serde(default)]
     pub offset_us: f64,
     /// The largest possible error of the agent's times and of `offset_us`, in microseconds.

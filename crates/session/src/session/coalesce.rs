@@ -11,8 +11,7 @@ use super::{
 };
 use crate::probe;
 
-/// The last interval of a second may end this much later than the second itself, in seconds, because a worker
-/// ends an interval only when it wakes up.
+/// The largest delay of the last interval of a second, in seconds. A worker ends an interval only when it wakes up.
 pub(super) const LATE_S: f64 = 0.125;
 
 /// Merges a session's quarter-second records into one-second records. Keeps each interval until its
@@ -29,8 +28,8 @@ pub struct Coalesce {
 #[derive(Debug, Clone, Default)]
 struct HeldBack {
     second: Option<f64>,
-    /// The kept intervals. The key is the segment, whether the length is 0, and whether the interval is a
-    /// drain (the last replies of a segment). Only intervals with the same key are merged.
+    /// The kept intervals. The key has the segment, whether the length is 0, and whether the interval is a drain (the
+    /// last replies of a segment). Only intervals with the same key are merged.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     /// The pings of the segments that have ended since the last flush.
@@ -40,7 +39,7 @@ struct HeldBack {
 }
 
 impl Coalesce {
-    /// Adds a record, and returns the records that are complete and can be written now, in order.
+    /// Adds a record. Returns the records that are complete and can be written now, in order.
     pub fn push(&mut self, record: &Arc<Record>) -> Vec<Arc<Record>> {
         if let Record::Segment(segment) = &**record {
             self.segment_s = segment.t_s;
@@ -57,7 +56,7 @@ impl Coalesce {
         node.push(record)
     }
 
-    /// Returns all records that are still kept; needed if a session ends without an end record.
+    /// Returns all records that are still kept. Call this if a session ends without an end record.
     pub fn rest(&mut self) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
         self.nodes.values_mut().for_each(|sum| sum.flush(&mut out));

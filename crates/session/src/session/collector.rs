@@ -5,7 +5,7 @@
 //! wake and intrinsic probe, samples of the host ──────────┼─► collector ─► record, to every listener
 //! messages of the session ────────────────────────────────┘
 //! ```
-//! The collector never waits for a listener: each listener has a [queue](super::queue), and a full queue drops
+//! The collector never waits for a listener. Each listener has a [queue](super::queue), and a full queue drops
 //! measurements. Threads that send to the collector wait if its input is full.
 
 use std::{
@@ -30,11 +30,12 @@ use crate::{
     probe, server,
 };
 
-/// The longest time between two reads of the collector's inputs under load: a fifth of the delay that a person notices.
+/// The longest time between two reads of the collector's inputs under load. This is a fifth of the delay that a person
+/// notices.
 const ROUND: Duration = Duration::from_millis(20);
-/// The time between two reads without load: half a tick, in ns. A wake-up costs more than the records.
+/// The time between two reads without load, in ns. This is half a tick. A wake-up costs more than the records.
 const IDLE_ROUND_NS: u64 = TICK_NS / 2;
-/// The probes have sent their reports at most this long after the end of a tick: 12 ms, in ns. The wake probe
+/// The longest time from the end of a tick until the probes have sent their reports: 12 ms, in ns. The wake probe
 /// notices the end of the tick only after its sleep of 10 ms.
 const REPORTED_NS: u64 = 12_000_000;
 
@@ -46,8 +47,8 @@ pub(super) enum CollectorMessage {
     Join { address: String, inputs: Box<TargetInputs>, first: Box<Segment> },
     /// A user's note, or an event of the session itself.
     Record(Record),
-    /// A new listener. It receives the session's first record (with the present time as its start), the
-    /// records of the current segments, and all later records.
+    /// A new listener. The listener first receives the session's first record with the present time as its start. Then
+    /// follow the records of the current segments, and all later records.
     Listen(Feed<Arc<Record>>),
     /// The workers are about to stop. The collector reads the remaining reports of the workers, and ends.
     Finish,
@@ -195,8 +196,8 @@ impl Collector {
         }
     }
 
-    /// A primary reports about its replicas. This function passes these reports to the replicas that are
-    /// targets of the session. A replica must have the same address in the report and in the session.
+    /// Passes a primary's reports about its replicas to the replicas that are targets of the session. A replica must
+    /// have the same address in the report and in the session.
     fn hear_replicas(&mut self, report: &Moment<server::Status>) {
         for replica in &report.body.replicas {
             let address = |node: usize| self.start.as_ref()?.address_of(node as u16);

@@ -9,10 +9,9 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Adds the cost of a worker. `receives` is set for the receivers' thread. Workers with lower numbers that
-/// have not reported yet get entries with zeros. The function sets the entry of a worker instead of adding it
-/// up, because each worker reports at most one buffer with a length for each tick (quarter second) and
-/// segment.
+/// Adds the cost of a worker. `receives` is set for the receivers' thread. Workers with lower numbers that have not
+/// reported yet get entries with zeros. The entry of a worker is set, not summed: each worker reports at most one
+/// buffer with a length for each tick (quarter second) and segment.
 pub(super) fn add_client(
     client: &mut Option<Client>,
     (worker, receives): (usize, bool),

@@ -1,8 +1,7 @@
-//! The table of all figures of a session's results, such as `ops/s` or `p99`: the name, the source and the
-//! format of each figure. The screen, the printed lines, the summary and the exports use it for their
-//! columns.
+//! The table of all figures of a session's results, such as `ops/s` or `p99`. A row has the name, the source and the
+//! format of a figure. The columns of the screen, the printed lines, the summary and the exports use this table.
 //!
-//! To add a figure, add a row to the table in this file; other tables select figures by name.
+//! To add a figure, add a row to the table in this file. Other tables select figures by name.
 
 pub use super::row::{CombinedResults, Row};
 use super::{Opening, ReceivedMessages, ReceiverResults, timeline::Level};
@@ -23,9 +22,10 @@ pub enum FigureUnit {
     Setting,
     /// A count, or a count per second if the heading says so.
     Count,
-    /// A count of problems; tables highlight it unless it is 0.
+    /// A count of problems. Tables highlight this count unless it is 0.
     Trouble,
-    /// A duration. The value is in nanoseconds; exports contain it in microseconds, under a name that ends in `_us`.
+    /// A duration. The value is in nanoseconds. Exports contain the value in microseconds, under a name that ends in
+    /// `_us`.
     Latency,
     /// Bytes.
     Bytes,
@@ -54,7 +54,8 @@ impl PartialEq for Figure {
 }
 
 impl Figure {
-    /// Returns the figure's value in a row, as a number for sorting and comparing; `None` without enough samples.
+    /// Returns the figure's value in a row, as a number for sorting and comparing. Returns `None` without enough
+    /// samples.
     pub fn value(&self, row: &Row) -> Option<f64> {
         (self.of)(row)
     }
@@ -82,7 +83,7 @@ impl Figure {
         })
     }
 
-    /// Returns the figure's value as a cell of a table; `-` if it is unknown.
+    /// Returns the figure's value as a cell of a table. The cell is `-` if the value is unknown.
     pub fn cell(&self, row: &Row) -> String {
         self.written(row).unwrap_or_else(|| "-".to_owned())
     }
@@ -313,8 +314,8 @@ monitored! {
         |row| mean_of(row, Gauge::ServerRunDelay);
 }
 
-/// The number of PING percentiles at the beginning of [`MONITORED`]. A lower percentile is better. The other
-/// figures are single values or means of gauges; for these, no direction is better.
+/// The number of PING percentiles at the beginning of [`MONITORED`]. A lower percentile is better. For the other
+/// figures (single values or means of gauges), neither direction is better.
 pub const MONITORED_LEVELS: usize = 4;
 
 /// Returns the figures of PING: the percentiles and the maximum.

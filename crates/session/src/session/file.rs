@@ -1,8 +1,8 @@
-//! The file of a session: a recording in JSON lines, or an export. Each record is written immediately, in one write.
+//! The file of a session is a recording in JSON lines, or an export. Each record is written immediately, in one write.
 //! The file is compressed with zstd if its name ends in `.zst`.
 //!
-//! After a `kill -9`, or if the disk is full, at most the current second is lost. The file is created before
-//! the session begins, so an invalid path is reported early. An existing file is never overwritten.
+//! After a `kill -9`, or if the disk is full, at most the current second is lost. redyno creates the file before the
+//! session begins, so the user learns about an invalid path early. An existing file is never overwritten.
 
 use std::{
     fs::{File, OpenOptions},
@@ -58,7 +58,7 @@ pub struct SessionWriter {
     rotation: Option<Rotation>,
 }
 
-/// The rotation of a recording: after a time, the recording continues in a new file.
+/// The rotation of a recording: the recording continues in a new file after some time.
 struct Rotation {
     every_s: f64,
     /// The time when the next file begins, in seconds of the session.
@@ -96,8 +96,8 @@ impl SessionWriter {
         }
     }
 
-    /// Creates a recording in `folder`, which is created if missing; the file name consists of `target` and the present
-    /// time.
+    /// Creates a recording in `folder`, and creates the folder if it is missing. The file name consists of `target` and
+    /// the present time.
     ///
     /// # Errors
     /// Fails if the file cannot be created.
@@ -107,7 +107,7 @@ impl SessionWriter {
         Self::fresh_as(folder, &file_name(target), "jsonl", Box::new(Lean))
     }
 
-    /// Creates a file for the output of `sink` in `folder`; the file name consists of `name` and the present time.
+    /// Creates a file for the output of `sink` in `folder`. The file name consists of `name` and the present time.
     ///
     /// # Errors
     /// Fails if the file cannot be created.
@@ -147,9 +147,8 @@ impl SessionWriter {
         Ok(Self { path, output, sink: Box::new(Lean), rotation: None })
     }
 
-    /// Continues the recording in a new file at each multiple of `every`, counted from the session's
-    /// beginning. The name of each later file consists of this file's name and the time when the later file
-    /// was created.
+    /// Continues the recording in a new file at each multiple of `every`, counted from the session's beginning. The
+    /// name of each later file consists of this file's name and the later file's creation time.
     pub fn rotated(self, every: Duration) -> Self {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let extensions = [".jsonl.zst", ".jsonl", ".zst"];
@@ -197,8 +196,8 @@ impl SessionWriter {
     /// Appends the output for a record. Each piece of the output is one write.
     ///
     /// # Errors
-    /// Fails if the system refuses a write. Then the file may contain an incomplete piece. Also fails if
-    /// another process has removed or changed the file.
+    /// Fails if the system refuses a write. The file may then contain an incomplete piece. Also fails if another
+    /// process has removed or changed the file.
     pub fn write(&mut self, record: &Record) -> Result<(), SessionFileError> {
         let pieces = self.sink.push(record);
         self.append(&pieces)
@@ -212,7 +211,7 @@ impl SessionWriter {
         self.output.flush().map_err(|cause| SessionFileError::Write(self.path.clone(), cause))
     }
 
-    /// Ends the file: appends the rest of the output, and returns the file's size in bytes.
+    /// Ends the file. Appends the rest of the output, and returns the file's size in bytes.
     ///
     /// # Errors
     /// The errors are the same as for [`write`](Self::write).

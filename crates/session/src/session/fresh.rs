@@ -14,7 +14,7 @@ const MOST: u32 = 99;
 /// The longest file name in characters, without the time and the extension.
 const LONGEST_NAME: usize = 80;
 
-/// Creates a file in `folder`; the file name consists of `name`, the present time in UTC and the extension. If the file
+/// Creates a file in `folder`. The file name consists of `name`, the present time in UTC and the extension. If the file
 /// exists, a number is added to the name.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ pub fn fresh_file(
     }
 }
 
-/// Converts `text` to a part of a file name: all characters except letters, digits, `.` and `-` become `_`.
+/// Converts `text` to a part of a file name. All characters except letters, digits, `.` and `-` become `_`.
 pub fn file_name(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     let name: String = text.chars().map(|c| if plain(c) { c } else { '_' }).take(LONGEST_NAME).collect();

@@ -33,23 +33,23 @@ macro_rules! of_the_load {
             /// Good replies after the end of the load or segment (the drain). `ops` includes these replies.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub drained: u64,
-            /// Good replies per second of `length_s`; 0 if `length_s` is 0. Drained replies are replies after
-            /// the end of the segment. In open loop, the rate includes them, because their requests were due
-            /// in time. In closed loop, only the rate of the drain itself includes them.
+            /// Good replies per second of `length_s`; 0 if `length_s` is 0. Drained replies are replies after the end
+            /// of the segment. In open loop, the rate includes drained replies, because their requests were due in
+            /// time. In closed loop, only the rate of the drain itself includes drained replies.
             pub ops_per_s: f64,
             /// Reads that found their key.
             pub hits: u64,
             /// Reads that did not find their key.
             pub misses: u64,
-            /// Requests refused because another client had changed their key: memcached's `cas`, reply `EXISTS`.
+            /// Requests that were refused because another client had changed their key: memcached's `cas` with the
+            /// reply `EXISTS`.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub conflicts: u64,
-            /// Failed requests by kind: the server answered with an error, the connection was lost, or there
-            /// was no connection when the request was due. `ops` and the distributions exclude these
-            /// requests.
+            /// Failed requests by kind: the server answered with an error, the connection was lost, or there was no
+            /// connection when the request was due. `ops` and the distributions exclude failed requests.
             pub errors: BTreeMap<String, u64>,
-            /// Redirected requests by kind: a cluster node refused the request and redyno sent it again, or a
-            /// read went to a primary because no replica answered (`no-replica`). `errors` excludes these
+            /// Redirected requests by kind. A cluster node refused the request and redyno sent the request again. Or a
+            /// read went to a primary because no replica answered (`no-replica`). `errors` excludes redirected
             /// requests.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub redirects: BTreeMap<String, u64>,
@@ -61,17 +61,17 @@ macro_rules! of_the_load {
             pub connects_failed: BTreeMap<String, u64>,
             /// The longest delay from the due time of a request to its sending, in µs; 0 in closed loop.
             pub behind_us: u64,
-            /// Requests that were due: the sent requests, and in open loop also requests that were due but
-            /// not sent. When the last replies of a segment have arrived, `due` is the sum of the segment's
-            /// `ops`, `errors`, `shed` and `unsent`.
+            /// Requests that were due. These are the sent requests and, in open loop, also requests that were due but
+            /// not sent. When the last replies of a segment have arrived, `due` is the sum of the segment's `ops`,
+            /// `errors`, `shed` and `unsent`.
             pub due: u64,
-            /// Requests of an open loop that redyno dropped, because they would have been too late
-            /// (`--backlog shed`), or because the rate changed before a connection was free.
+            /// Requests of an open loop that redyno dropped. They would have been too late (`--backlog shed`), or the
+            /// rate changed before a connection was free.
             pub shed: u64,
             /// Requests of an open loop that were due but not sent when the load ended or was switched off.
             pub unsent: u64,
-            /// The times from the due time of a request to the last byte of its reply; `null` in closed loop, where
-            /// these times are equal to `service`.
+            /// The times from the due time of a request to the last byte of its reply. `null` in closed loop, because
+            /// these times are then equal to `service`.
             pub response: Option<Latency>,
             /// The results of the workload's receivers.
             #[serde(flatten)]
@@ -79,7 +79,7 @@ macro_rules! of_the_load {
             /// The times that connections took to open.
             #[serde(flatten)]
             pub opening: Opening,
-            /// The cost of the load generator; `null` in an interval with length 0.
+            /// The cost of the load generator. `null` in an interval with length 0.
             pub client: Option<Client>,
         }
 
@@ -124,20 +124,20 @@ of_the_load! {
         /// The time without any connection, because all connections were lost. No latency includes this time.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub outage_s: f64,
-        /// The tick (quarter second) in which the interval ended; see [`Span`](super::Span).
+        /// The tick (quarter second) in which the interval ended. See [`Span`](super::Span).
         pub tick: u64,
         /// The segment in which these requests were sent.
         pub segment: u32,
-        /// The age of the oldest unanswered request at the end of the interval; 0 if each connection had a
-        /// reply in the interval. This age shows a stall even before the delayed replies arrive.
+        /// The age of the oldest unanswered request at the end of the interval. 0 if each connection had a reply in the
+        /// interval. This age shows a stall even before the delayed replies arrive.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub waiting_us: u64,
         /// Connections that carried load at the end of the interval, including clients that reconnect on purpose.
         pub clients: u32,
         /// The results by operation.
         pub commands: BTreeMap<String, OperationInterval>,
-        /// The results by node of a cluster. `ops` is the sum of all nodes. Errors that belong to no node, such as
-        /// requests for a slot without an owner, are not in these results.
+        /// The results by node of a cluster. `ops` is the sum of all nodes. Errors that belong to no node are not in
+        /// these results. An example is a request for a slot without an owner.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub nodes: BTreeMap<u16, OperationInterval>,
         /// The results by agent of a fleet. `ops` is the sum of all agents.
@@ -149,13 +149,12 @@ of_the_load! {
         /// Requests by hash slot of a cluster, for the busiest slots only. The counts are lower bounds.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub slots: BTreeMap<u16, u64>,
-        /// The number of nodes of the cluster that own slots; 0 if it is unknown.
+        /// The number of nodes of the cluster that own slots; 0 if this number is unknown.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub owners: u16,
-        /// Answered requests by command, as the server's statistics count them. An operation may consist of
-        /// several requests. The counts include MULTI and EXEC around an operation, and commands that prepare
-        /// the server for the load. They also include the greeting of connections (`AUTH`, `HELLO`, `SELECT`,
-        /// `CLIENT|SETNAME`).
+        /// Answered requests by command, as the server's statistics count them. An operation may consist of several
+        /// requests. The counts include MULTI and EXEC around an operation, and commands that prepare the server for
+        /// the load. The counts also include the greeting of connections (`AUTH`, `HELLO`, `SELECT`, `CLIENT|SETNAME`).
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub requests: BTreeMap<String, u64>,
         /// The times from the write of a request to the last byte of its reply.
@@ -167,8 +166,8 @@ of_the_load! {
 of_the_load! {
     /// The results of the whole time under load, without the warm-up.
     Summary {
-        /// Seconds under load, from the first connection or failed attempt to the end of sending. This length
-        /// does not include the wait for the last replies, although the summary counts these replies.
+        /// Seconds under load, from the first connection or failed attempt to the end of sending. This length does not
+        /// include the wait for the last replies. The summary counts these replies.
         pub length_s: f64,
         /// Seconds under load without any connection, because all connections were lost.
         pub outage_s: f64,
@@ -205,8 +204,8 @@ pub struct OperationInterval {
     /// Good replies that arrived after the end of the load or segment. `ops` includes these replies.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub drained: u64,
-    /// In closed loop, replies after the end of the segment (drained replies), which do not count in rates.
-    /// Only sums of intervals have this count.
+    /// In closed loop, replies after the end of the segment (drained replies), which do not count in rates. Only sums
+    /// of intervals have this count.
     #[serde(skip)]
     pub out_of_rate: u64,
     /// Reads of the operation that found their key.
@@ -254,7 +253,7 @@ impl Interval {
         self.ops_per_s = per_s(counted as f64, self.length_s);
     }
 
-    /// Adds the interval `later` to the sum of its segment; the length of a drain is not added.
+    /// Adds the interval `later` to the sum of its segment. The length of a drain is not added.
     pub fn add(&mut self, later: &Self) {
         self.merge_over(later, later.load_s());
         self.ops_per_s = per_s(self.in_rate() as f64, self.length_s);
@@ -279,8 +278,7 @@ impl Interval {
         self.add_nodes(later);
     }
 
-    /// Returns the measured seconds under load; 0 in a drain (the time after a segment until its
-    /// last reply).
+    /// Returns the measured seconds under load. Returns 0 in a drain (the time after a segment until its last reply).
     pub fn timed_s(&self) -> f64 {
         if self.drain { 0.0 } else { self.length_s }
     }
@@ -295,8 +293,8 @@ impl Interval {
         if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
 
-    /// Returns whether all results are late, because the interval is a drain or is from a worker's
-    /// late report.
+    /// Returns whether all results are late. They are late if the interval is a drain, or is from a worker's late
+    /// report.
     pub fn is_late(&self) -> bool {
         self.load_s() <= 0.0
     }
@@ -306,7 +304,7 @@ impl Interval {
         Latency::merged(self.commands.values().map(|operation| &operation.service))
     }
 
-    /// Returns the results of the operation `label`. The caller can add further results to them. If there are
+    /// Returns the results of the operation `label`. The caller can add further results to these results. If there are
     /// more operations than a workload may have, the further operations share one entry.
     pub(super) fn operation(&mut self, label: &str) -> &mut OperationInterval {
         let is_known = self.commands.contains_key(label) || self.commands.len() < MAX_OPERATIONS;

@@ -1,12 +1,13 @@
-//! Reads several files as one recording, in the order of their start times, for example the files of one night.
+//! Reads several files as one recording, in the order of their start times. An example are the files of one night.
 //!
 //! ```text
 //!   a.jsonl  22:00 ├──────────┤ 23:10
 //!   b.jsonl                        23:15 ├───────────┤ 02:00
 //!   session  0 s   ├──────────┤   gap    ├───────────┤
 //! ```
-//! Times count from the start of the first session. The segments of later sessions get the next free numbers. Files of
-//! one session, written with `--record-rotate` or with the key `r`, keep the times and the segment numbers of that session.
+//! Times are relative to the start of the first session. The segments of later sessions get the next free numbers.
+//! Files of one session keep the times and the segment numbers of that session. Such files come from `--record-rotate`
+//! or from the key `r`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -62,7 +63,7 @@ fn moved(mut record: Record, shift_s: f64, numbers: u32) -> Record {
 }
 
 impl JoinedReader {
-    /// Opens the files, and reads the first record of each file. A single file may be a pipe.
+    /// Opens the files, and reads the first record of each file. If there is only one file, it may be a pipe.
     ///
     /// # Errors
     /// Fails if a file cannot be read or is not a recording, or if the files are of different targets or overlap in
@@ -113,7 +114,7 @@ impl JoinedReader {
         Ok(night)
     }
 
-    /// Reads a single file that is open already.
+    /// Reads a single file that is already open.
     pub(super) fn of(reader: Reader) -> Self {
         let mut night = Self::empty();
         let (started, from_s, shift_s, numbers, gap_s) = (String::new(), 0.0, 0.0, 0, 0.0);
@@ -130,7 +131,7 @@ impl JoinedReader {
         (self.at as f64 + self.parts[self.at].reader.share()) / self.parts.len() as f64
     }
 
-    /// Returns the next record, or an event about an invalid line; `None` at the end of the last file.
+    /// Returns the next record, or an event about an invalid line. Returns `None` at the end of the last file.
     ///
     /// # Errors
     /// Fails if a file cannot be read any further.
@@ -154,7 +155,7 @@ impl JoinedReader {
         }
     }
 
-    /// Begins the next file. Returns an event if nothing was recorded before this file for a longer time.
+    /// Begins the next file. Returns an event if there is a longer time without records before this file.
     fn begin_next(&mut self) -> Option<Record> {
         let before = &self.parts[self.at];
         let (started, numbers) = (before.started.clone(), before.numbers);
@@ -166,8 +167,8 @@ impl JoinedReader {
         (next.gap_s > ROUNDED_S).then_some(Record::Event(gap))
     }
 
-    /// Returns whether a record of a file belongs to the joined session. Used only if there are several
-    /// files.
+    /// Returns whether a record of a file belongs to the joined session. This function is used only if there are
+    /// several files.
     fn takes(&mut self, record: &Record, is_last: bool) -> bool {
         match record {
             Record::Session(_) => self.at == 0,
@@ -194,7 +195,7 @@ impl JoinedReader {
     /// Reads a part of the session again. Call this only after all records were read once.
     ///
     /// # Errors
-    /// Fails if a file cannot be read, or if a file, such as a pipe, can be read only once.
+    /// Fails if a file cannot be read. Also fails if a file, such as a pipe, can be read only once.
     pub fn stretch(&mut self, asked: Reread) -> Result<Excerpt, ReadError> {
         let (from_s, to_s) = asked.reach_s();
         let mut stretch = Excerpt::new(asked);

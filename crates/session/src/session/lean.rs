@@ -1,5 +1,5 @@
-//! Makes recordings and the reports of agents smaller: leaves out the parts of records that the reader can compute
-//! from other parts:
+//! Makes recordings and the reports of agents smaller. The parts of records that the reader can compute from other
+//! parts are left out:
 //!
 //! | left out | is |
 //! |---|---|

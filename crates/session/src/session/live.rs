@@ -1,6 +1,6 @@
-//! A live session: it runs the load engine, the probes, the control plane and the collector.
+//! A live session runs the load engine, the probes, the control plane and the collector.
 //!
-//! The session owns the threads of all these parts. Callers control the session with the methods of [`Live`]; listeners
+//! The session owns the threads of all these parts. Callers control the session with the methods of [`Live`]. Listeners
 //! receive its measurements as records.
 
 use std::{
@@ -34,22 +34,23 @@ use crate::{
     workload::KeyNames,
 };
 
-/// A running session. Call [`finish`](Self::finish) to end the session: a session that is dropped has no end record.
+/// A running session. Call [`finish`](Self::finish) to end the session. A session that is dropped has no end record.
 pub struct Live {
     channels: TargetChannels,
     /// The targets, at least one.
     targets: Vec<MeasuredTarget>,
     wake: WakeProbe,
     host: HostProbe,
-    /// The probes that notice failovers: of the cluster of the targets, or of each loaded target with a host name.
+    /// The probes that notice failovers. There is one for the cluster of the targets, or one for each loaded target
+    /// with a host name.
     failovers: Vec<FailoverProbe>,
-    /// The load settings of the last call of `look_at_recall`, and the recall probe; the probe is absent if
-    /// the workload of these settings has no vector searches.
+    /// The load settings of the last call of `look_at_recall`, and the recall probe. The probe is absent if the
+    /// workload of these settings has no vector searches.
     recall: Option<(Knobs, Option<RecallProbe>)>,
     /// The probe of the replicas' lag, if it was started.
     lag: Option<LagProbe>,
     machine: Sender<probe::ProbeMessage>,
-    /// The probe of this machine's own latency (without any server). The probe runs on demand.
+    /// The probe of this machine's own latency, without any server. The probe runs only when requested.
     pub intrinsic: IntrinsicProbe,
     collector: JoinHandle<()>,
 }
@@ -71,7 +72,7 @@ pub struct LiveSettings {
 }
 
 impl Live {
-    /// Starts the session; `listeners` receive every record from the first on.
+    /// Starts the session. `listeners` receive every record from the first on.
     ///
     /// # Errors
     /// Fails if a target's host name does not resolve, or a thread cannot be started.
@@ -153,12 +154,12 @@ impl Live {
         Ok(())
     }
 
-    /// If the load of target 0 is on, starts to measure the recall of its vector searches. If the load is
-    /// off, ends this measurement. A prefill does not count as load. Call this function as often as
-    /// [`settle`](Self::settle). `is_spread`: whether the keys are spread over several servers.
+    /// If the load of target 0 is on, starts to measure the recall of its vector searches. If the load is off, ends
+    /// this measurement. A prefill does not count as load. Call this function as often as [`settle`](Self::settle).
+    /// `is_spread` is true if the keys are spread over several servers.
     ///
     /// # Errors
-    /// The error is the reason why the recall is not measured. The reason is returned once for each workload.
+    /// The error is the reason why the recall is not measured. The reason is returned only once for each workload.
     pub fn look_at_recall(
         &mut self,
         target: &Target,
@@ -198,9 +199,8 @@ impl Live {
         &mut self.targets[usize::from(n)]
     }
 
-    /// Requests other load settings for target number `n`. The settings usually take effect at once. If the
-    /// last change was less than a tenth of a second ago, they take effect in a later call of
-    /// [`settle`](Self::settle).
+    /// Requests other load settings for target number `n`. The settings usually take effect at once. If the last change
+    /// was less than a tenth of a second ago, the settings take effect in a later call of [`settle`](Self::settle).
     pub fn set_knobs(&mut self, n: u16, knobs: Knobs) {
         self.target(n).wanted = knobs;
         self.settle();
@@ -229,8 +229,8 @@ impl Live {
         }
     }
 
-    /// Returns whether the load is over at every target: the time of the load has passed, or all its requests
-    /// were answered or lost.
+    /// Returns whether the load is over at every target. A load is over when its time has passed, or when all its
+    /// requests were answered or lost.
     pub fn is_over(&self) -> bool {
         self.loads().all(Load::is_over)
     }
@@ -244,8 +244,8 @@ impl Live {
         self.targets.iter().filter_map(|target| target.load.as_ref())
     }
 
-    /// Adds a listener. It receives the session's first record, whose start is set to the present time, the
-    /// records of the current segments, and all later records.
+    /// Adds a listener. The listener first receives the session's first record, with the present time as its start.
+    /// Then follow the records of the current segments, and all later records.
     pub fn listen(&self, listener: Feed<Arc<Record>>) {
         self.send(CollectorMessage::Listen(listener));
     }

@@ -1,5 +1,5 @@
-//! Tracks the lost connections of all load workers: groups losses into outages, measures the time without any
-//! connection, and decides which events the session reports.
+//! Tracks the lost connections of all load workers. Losses are grouped into outages, and the time without any
+//! connection is measured. This module also decides which events the session reports.
 //!
 //! ```text
 //! connections  50 ──┐                 ┌── 50
@@ -16,11 +16,11 @@ use crate::{
     load::LossReport,
 };
 
-/// The shortest time between two reported outages, in nanoseconds. The outages in between are only counted, because a
-/// server that closes connections after each reply causes hundreds of outages per second.
+/// The shortest time between two reported outages, in nanoseconds. The outages in between are only counted: a server
+/// that closes connections after each reply causes hundreds of outages per second.
 const REPORT_EVERY_NS: u64 = SECOND_NS;
 
-/// An outage: it lasts from the first lost connection until every client is connected again.
+/// An outage lasts from the first lost connection until every client is connected again.
 #[derive(Debug, Default)]
 struct ConnectionOutage {
     since_ns: u64,
@@ -41,8 +41,7 @@ pub(super) struct LostConnections {
     clients: u64,
     current: Option<ConnectionOutage>,
     last_reported_ns: Option<u64>,
-    /// The number of lost connections that were not reported by an event yet, because there were too many
-    /// outages.
+    /// The number of lost connections that no event has reported yet, because there were too many outages.
     unreported: u64,
     /// The time when the last connection was lost, in nanoseconds; `None` if there is a connection.
     down_since_ns: Option<u64>,
@@ -160,7 +159,7 @@ pub(super) struct LostPings {
     last_reported_ns: Option<u64>,
     /// The time and the cause of a loss that no event has reported yet.
     waiting: Option<(u64, String)>,
-    /// The number of losses that were not reported by an event yet, because there were too many.
+    /// The number of losses that no event has reported yet, because there were too many.
     unreported: u64,
 }
 
@@ -175,7 +174,8 @@ impl LostPings {
         self.report(at_ns)
     }
 
-    /// Returns the event about the loss that waits to be reported, if the last such event is long enough ago.
+    /// Returns the event about the loss that waits to be reported. Returns `None` if the last such event is not long
+    /// enough ago.
     pub(super) fn report(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
         let is_quiet = self.last_reported_ns.is_none_or(|last| now_ns >= last + REPORT_EVERY_NS);
         let (at_ns, mut cause) = self.waiting.take_if(|_| is_quiet)?;
@@ -187,7 +187,8 @@ impl LostPings {
         Some((at_ns, EventKind::PingLost { cause }))
     }
 
-    /// At the end of the session, returns an event about the losses that no event has reported yet, if there are any.
+    /// Returns an event about the losses that no event has reported yet, if there are any. Called at the end of the
+    /// session.
     pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
         self.last_reported_ns = None;
         let waiting = self.report(now_ns);

@@ -23,12 +23,12 @@ use crate::{
     server::{self, ConfigChange},
 };
 
-/// The shortest time between two changes of the load settings, in nanoseconds. Faster changes become one
-/// segment, for example the repeated changes while a key on the keyboard is held down.
+/// The shortest time between two changes of the load settings, in nanoseconds. Faster changes become one segment. For
+/// example, a user who holds a key down causes fast changes.
 const SETTLE_NS: u64 = 100_000_000;
 
-/// Below this number of PINGs per second, ping records cover a whole second. A record of a quarter second
-/// would contain only a few PINGs. A session sends so few PINGs to each node only if it has many nodes.
+/// The number of PINGs per second below which ping records cover a whole second. A record of a quarter second would
+/// contain only a few PINGs. A session with many nodes sends so few PINGs to each node.
 const FEW_PINGS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not 0");
 
 /// The reasons why a session cannot start.
@@ -48,16 +48,15 @@ pub struct TargetSettings {
     pub plan: LoadPlan,
     /// The load settings of the first segment.
     pub knobs: Knobs,
-    /// What the target's control plane reported before the session began.
+    /// The report of the target's control plane from before the session began.
     pub heard: Option<server::ControlMessage>,
     /// The receiver of the reports of the target's control plane.
     pub server: Receiver<server::ControlMessage>,
     /// The joined records of the agents, if a fleet generates the load.
     pub fleet: Option<Receiver<Record>>,
-    /// Whether the load goes to this target when the load is switched on. If not, the load goes to another
-    /// target.
+    /// Whether this target gets the load when the load is switched on. If not, another target gets the load.
     pub carries: bool,
-    /// Whether this target is only watched: it never gets load.
+    /// Whether this target is only watched. Such a target never gets load.
     pub is_watched: bool,
     /// PINGs per second. A session with many targets sends fewer PINGs to each target.
     pub pings_per_s: NonZeroU32,
@@ -69,8 +68,8 @@ pub(super) struct TargetChannels {
     pub(super) clock: Clock,
     pub(super) collector: Sender<CollectorMessage>,
     pub(super) outages: NodeOutages,
-    /// The time of the last change of any target's load settings, in ns. The ping probes of all targets end a report
-    /// there.
+    /// The time of the last change of any target's load settings, in ns. The ping probes of all targets end a report at
+    /// this time.
     pub(super) settings_changed_ns: Arc<AtomicU64>,
 }
 
@@ -83,8 +82,8 @@ pub struct MeasuredTarget {
     pub(super) load: Option<Load>,
     pub(super) ping: PingProbe,
     in_force: Knobs,
-    /// The requested load settings, which take effect soon. If another target gets the load, this target's load stays
-    /// off.
+    /// The requested load settings, which will take effect soon. If another target gets the load, this target's load
+    /// stays off.
     pub(super) wanted: Knobs,
     pub(super) carries: bool,
     changed_ns: u64,
@@ -146,7 +145,7 @@ impl MeasuredTarget {
         &self.in_force
     }
 
-    /// Returns the load settings in effect; `None` if the load is off or a prefill runs.
+    /// Returns the load settings in effect. Returns `None` if the load is off or a prefill runs.
     pub(super) fn under_load(&self) -> Option<&Knobs> {
         let is_filling = |load: &Load| load.last_change().prefill.is_some();
         let is_on = self.in_force.load && !self.load.as_ref().is_none_or(is_filling);
@@ -201,8 +200,8 @@ impl MeasuredTarget {
         self.begin_segment(Load::set, Some(change));
     }
 
-    /// Begins a new segment with the settings in effect: calls `turn` on the load, and sends the segment's
-    /// record to the collector.
+    /// Begins a new segment with the settings in effect. Calls `turn` on the load, and sends the segment's record to
+    /// the collector.
     fn begin_segment(&mut self, turn: fn(&Load, &Knobs) -> SettingChange, config: Option<ConfigChange>) {
         let Some(load) = &self.load else { return };
         let turned = turn(load, &self.in_force);
@@ -229,7 +228,7 @@ impl MeasuredTarget {
     }
 }
 
-/// Returns these load settings. If `carries` is false, the load is switched off in the returned settings.
+/// Returns these load settings. If `carries` is false, the load is off in the returned settings.
 fn carried(knobs: &Knobs, carries: bool) -> Knobs {
     Knobs { load: knobs.load && carries, ..knobs.clone() }
 }

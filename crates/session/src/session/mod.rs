@@ -1,5 +1,5 @@
-//! A session is a stream of records. A live measurement produces the records, and a recording contains them.
-//! Screens, reports and exports are computed from the records alone.
+//! A session is a stream of records. A live measurement produces the records, and a recording contains them. Screens,
+//! reports and exports are computed only from the records.
 
 mod arrivals;
 mod assembly;

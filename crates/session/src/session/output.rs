@@ -28,7 +28,7 @@ pub(super) enum FileChange {
     Changed,
 }
 
-/// A file, and the number of bytes written to it. If nothing could be written, the empty file is removed.
+/// A file, and the number of bytes written to this file. If nothing could be written, the empty file is removed.
 pub(super) struct CountedFile {
     file: File,
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! Helps to build the records of a session: leaves empty values out of a line, and adds counts and
+//! Helpers for building the records of a session: leaving empty values out of a line, and adding counts and
 //! distributions.
 
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ impl StepTimes {
     }
 }
 
-/// How long connections took to open, stage by stage. No latency of operations includes these times.
+/// The times that connections took to open, stage by stage. Latencies of operations do not include these times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Opening {

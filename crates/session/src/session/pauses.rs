@@ -1,8 +1,8 @@
-//! Pauses of a session: times when the whole process was stopped (Ctrl-Z, `kill -STOP`). Nothing is measured
-//! during a pause. So the lengths of records exclude pauses, and charts show them as gaps.
+//! Pauses of a session: times when the whole process was stopped (Ctrl-Z, `kill -STOP`). Nothing is measured during a
+//! pause. The lengths of records therefore exclude pauses, and charts show pauses as gaps.
 //!
-//! If replies arrive during a pause, redyno reads them only after the pause. The latencies of these replies
-//! include the pause, and the event about the pause says so.
+//! If replies arrive during a pause, redyno reads them only after the pause. The latencies of these replies include the
+//! pause. The event about the pause says this.
 
 use crate::{
     clock::{SECOND_NS, seconds},
@@ -37,7 +37,7 @@ impl Pauses {
     }
 }
 
-/// Detects a pause: a round of a loop took much too long, and the process received SIGCONT.
+/// Detects a pause. In a pause, a round of a loop took much too long, and the process received SIGCONT.
 pub(crate) struct PauseWatch {
     continued: ContinueWatch,
     last_ns: u64,

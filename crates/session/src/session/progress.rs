@@ -17,7 +17,7 @@ pub struct PrefillProgress {
 }
 
 impl PrefillProgress {
-    /// Returns the progress of a segment from the sum of its intervals; `None` if the segment is no prefill.
+    /// Returns the progress of a segment from the sum of its intervals. Returns `None` if the segment is no prefill.
     pub fn of(segment: &Segment, total: &Interval) -> Option<Self> {
         let requests = segment.prefill?.requests;
         Some(Self { answered: total.ops.min(requests), requests, per_s: total.ops_per_s })

@@ -1,5 +1,5 @@
-//! The queue between a session and one of its listeners: it contains a limited number of records that the listener has
-//! not received yet.
+//! The queue between a session and one of its listeners. The queue contains a limited number of records that the
+//! listener has not received yet.
 //!
 //! ```text
 //! collector ─► Feed ─► queue ─► Queue ─► recording, export, screen, lines
@@ -20,7 +20,7 @@ use std::{
 use super::{Event, Record};
 use crate::events::EventKind;
 
-/// The largest number of records in the queue: about a minute of one target's records.
+/// The largest number of records in the queue. This is about a minute of one target's records.
 pub const MOST_RECORDS: usize = 1024;
 
 /// The state that both ends of the queue share.
@@ -36,8 +36,8 @@ struct Counts {
 pub struct Feed<T> {
     to: Sender<T>,
     counts: Arc<Counts>,
-    /// Whether measurements are left out. This begins when the queue is full, and ends when the queue is half
-    /// empty.
+    /// Whether measurements are left out at present. This begins when the queue is full, and ends when the queue is
+    /// half empty.
     is_full: bool,
     /// The number of left-out records about which the listener has not been informed yet.
     unreported: u64,
@@ -113,8 +113,8 @@ fn without_arguments(record: &Arc<Record>) -> Arc<Record> {
 }
 
 impl<T> Feed<T> {
-    /// Sets whether the listener gets all arguments of slow-log commands that the server has kept. They may
-    /// be private, so without `--with-arguments` only the screen shows all of them.
+    /// Sets whether the listener gets all arguments of slow-log commands that the server has kept. The arguments may be
+    /// private. Without `--with-arguments`, only the screen shows all arguments.
     #[must_use]
     pub fn keeping_arguments(self, keeps: bool) -> Self {
         Self { keeps_arguments: keeps, ..self }
@@ -147,8 +147,8 @@ impl<T> Queue<T> {
     /// Waits at most `limit` for the next item, and returns it.
     ///
     /// # Errors
-    /// Returns [`RecvTimeoutError::Timeout`] if no item arrived in time, and [`RecvTimeoutError::Disconnected`] if no
-    /// more items will come.
+    /// Returns [`RecvTimeoutError::Timeout`] if no item arrived in time. Returns [`RecvTimeoutError::Disconnected`] if
+    /// no more items will come.
     pub fn next_within(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
         self.from.recv_timeout(limit).inspect(|_| self.took_one())
     }
@@ -176,7 +176,7 @@ impl RecordLosses {
     }
 }
 
-/// Returns whether this is a periodic measurement, which a full queue leaves out.
+/// Returns whether this is a periodic measurement. A full queue leaves periodic measurements out.
 fn is_measurement(record: &Record) -> bool {
     use Record::*;
     matches!(record, Interval(_) | Ping(_) | Wake(_) | Intrinsic(_) | Server(_) | Host(_))

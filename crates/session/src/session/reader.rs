@@ -1,10 +1,12 @@
-//! Reads a recording line by line. The file may be damaged: cut short by a `kill -9`, or with invalid lines.
+//! Reads a recording line by line. The file may be damaged: it may have invalid lines, or a `kill -9` may have cut it
+//! short.
 //!
-//! An invalid line becomes an event with the number of the line, at the time of the records around this line.
-//! All other lines are read. Every record has passed [`validate`](super::validate), because a file may be
-//! malicious.
+//! An invalid line becomes an event with the number of the line. The time of this event is the time of the records
+//! around the line. All other lines are read. Every record has passed [`validate`](super::validate), because a file may
+//! be malicious.
 //!
-//! The reader builds an index of file positions by time, so that it can read a part of the recording again.
+//! The reader builds an index of file positions by time. With the index, the reader can read a part of the recording
+//! again.
 
 use std::{
     fs::File,
@@ -23,9 +25,9 @@ use super::{
 };
 use crate::events::EventKind;
 
-/// The longest accepted line, in bytes: about a hundred times the length of a usual line.
+/// The longest accepted line, in bytes. This is about a hundred times the length of a usual line.
 pub(super) const LONGEST_LINE: u64 = 4 << 20;
-/// The number of invalid lines that are reported one by one; further invalid lines are only counted.
+/// The number of invalid lines that are reported one by one. Further invalid lines are only counted.
 const MOST_REPORTED: u64 = 20;
 
 /// The reasons why a file cannot be read.
@@ -73,8 +75,8 @@ pub struct Reader {
     /// The position of the next line.
     at: FilePosition,
     places: PositionIndex,
-    /// Records may be out of order in the file. A record may be up to this many seconds earlier than a record
-    /// before it.
+    /// The largest number of seconds by which a record is earlier than a record before it. Records may be out of order
+    /// in the file.
     lag_s: f64,
     first: Option<Record>,
     skipped: u64,
@@ -113,7 +115,7 @@ impl Reader {
         Self::of(file, path)
     }
 
-    /// Reads a recording from an open file; errors call the file `path`.
+    /// Reads a recording from an open file. Errors call the file `path`.
     ///
     /// # Errors
     /// The errors are the same as for [`open`](Self::open).
@@ -154,7 +156,7 @@ impl Reader {
         self.lines.share(self.at.offset)
     }
 
-    /// Returns the next record, or an event about an invalid line; `None` at the end of the recording.
+    /// Returns the next record, or an event about an invalid line. Returns `None` at the end of the recording.
     ///
     /// # Errors
     /// Fails if the file cannot be read any further.
@@ -182,11 +184,11 @@ impl Reader {
         }
     }
 
-    /// Reads a part of the recording again, with the segments in effect before this part. Call this only
-    /// after the whole file was read, because `lag_s` must be known.
+    /// Reads a part of the recording again, with the segments in effect before this part. Call this function only after
+    /// the whole file was read, because `lag_s` must be known.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or if the file, such as a pipe, can be read only once.
+    /// Fails if the file cannot be read. Also fails if the file, such as a pipe, can be read only once.
     pub(super) fn reread(
         &mut self,
         from_s: f64,
@@ -217,15 +219,15 @@ impl Reader {
         Ok(record)
     }
 
-    /// Counts an invalid line. Returns an event about the line, unless too many lines were reported already.
+    /// Counts an invalid line. Returns an event about the line, unless too many lines have been reported.
     fn skip(&mut self, why: &str) -> Option<Record> {
         self.skipped += 1;
         let (line, why) = (self.at.line, why.to_owned());
         (self.skipped <= MOST_REPORTED).then(|| self.event(EventKind::LineSkipped { line, why }))
     }
 
-    /// Returns one event for each call: about the unreported invalid lines, then about damage, then about a missing end
-    /// record. Returns `None` when all events were returned.
+    /// Returns one event for each call. The events are about unreported invalid lines, damage, and a missing end
+    /// record, in this order. Returns `None` when all events were returned.
     fn close(&mut self, in_a_record: bool) -> Option<Record> {
         if self.skipped > MOST_REPORTED {
             let lines = std::mem::take(&mut self.skipped) - MOST_REPORTED;

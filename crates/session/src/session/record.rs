@@ -1,4 +1,4 @@
-//! The records of a session: a session file and `--json` contain JSON lines.
+//! The records of a session. A session file and `--json` contain the records as JSON lines.
 //!
 //! ```text
 //! session   first line: tool, target and further nodes, host
@@ -10,10 +10,10 @@
 //! event     an event;                  mark: a person's note
 //! end       last line: the summary of the load without its warm-up
 //! ```
-//! Times (`t_s`) are in seconds since the session began. If a record is about a period, `t_s` is the end and
-//! `length_s` the length of the period. The names of durations end with their unit. Distributions are
-//! [`Latency`](crate::stats::Latency) documents. In a record about one server, `node` is the number of the
-//! server. A record without `node` is about the first server (usually there is only one).
+//! Times (`t_s`) are in seconds since the session began. If a record is about a period, `t_s` is the end of the period,
+//! and `length_s` is its length. The names of durations end with their unit. Distributions are
+//! [`Latency`](crate::stats::Latency) documents. In a record about one server, `node` is the number of the server. A
+//! record without `node` is about the first server. Usually there is only one server.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,8 +58,8 @@ pub enum Record {
     End(Box<SessionEnd>),
 }
 
-/// Evaluates `$value` with the body of a record if the record's kind is in the first list. Returns `None` for
-/// a kind in the second list.
+/// Evaluates `$value` with the body of a record if the record's kind is in the first list. Returns `None` for a kind in
+/// the second list.
 macro_rules! of_kinds {
     ($record:expr, |$of:ident| $value:expr, $($kind:ident)+, not $($other:ident)+) => {
         match $record {
@@ -70,13 +70,13 @@ macro_rules! of_kinds {
 }
 
 impl Record {
-    /// Returns the time of the record, in seconds of the session; for a record about a period, the end of the period.
-    /// `None` for the first record.
+    /// Returns the time of the record, in seconds of the session. For a record about a period, this is the end of the
+    /// period. Returns `None` for the first record.
     pub fn t_s(&self) -> Option<f64> {
         of_kinds!(self, |of| of.t_s, Segment Interval Ping Wake Intrinsic Server Host Event Mark End, not Session)
     }
 
-    /// Returns the length of the record's period in seconds; `None` for a record about a moment.
+    /// Returns the length of the record's period in seconds. Returns `None` for a record about a moment.
     pub(super) fn length_s(&self) -> Option<f64> {
         of_kinds!(self, |of| of.length_s, Interval Ping Wake Intrinsic, not Session Segment Server Host Event Mark End)
     }
@@ -87,13 +87,13 @@ impl Record {
         of_kinds!(self, |of| of.tick = of.tick.saturating_add(tick_at(by_s)), Interval Ping Wake Intrinsic, not Session Segment Server Host Event Mark End);
     }
 
-    /// Returns the number of the record's node, from 0; `None` if the record is about the whole session.
+    /// Returns the number of the record's node, from 0. Returns `None` if the record is about the whole session.
     pub fn node(&self) -> Option<u16> {
         of_kinds!(self, |of| of.node, Segment Interval Ping Server Host Event End, not Session Wake Intrinsic Mark)
     }
 
-    /// Returns whether the record is about this node or about the whole session. For example, an event about a node
-    /// that joined is about the whole session.
+    /// Returns whether the record is about this node or about the whole session. For example, the event that a node
+    /// joined is about the whole session.
     pub fn is_of(&self, node: u16) -> bool {
         let is_of_all = matches!(self, Self::Event(event) if event.what.is_of_all_nodes());
         is_of_all || self.node().is_none_or(|own| own == node)
@@ -178,8 +178,8 @@ pub struct SessionStart {
     /// The local time of the recording host minus UTC when the session began, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utc_offset_s: Option<i32>,
-    /// The start of this file, in seconds of the session. It is not 0 in the second and later files of a
-    /// recording, and in a recording that was started during the session.
+    /// The start of this file, in seconds of the session. The start is not 0 in later files of a recording, and in a
+    /// recording that was started during the session.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub from_s: f64,
     /// The server: node 0.
@@ -187,8 +187,8 @@ pub struct SessionStart {
     /// The servers of nodes 1, 2 and so on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<ServerIdentity>,
-    /// The servers that get load but are not nodes of the session. In a comparison of two clusters, all cluster nodes
-    /// except the two targets are listed here.
+    /// The servers that get load but are not nodes of the session. In a comparison of two clusters, this list has all
+    /// cluster nodes except the two targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<LoadedServer>,
     /// The machine that redyno runs on: its name, system and cores.
@@ -234,7 +234,7 @@ pub enum Encryption {
     None,
     /// The connection uses TLS, and the server's certificate is verified.
     Verified,
-    /// The connection uses TLS, and a trusted CA has signed the server's certificate. The name in the certificate is
+    /// The connection uses TLS. A trusted CA has signed the server's certificate, but the name in the certificate is
     /// not checked (`--tls-ca-only`).
     CaOnly,
     /// The connection uses TLS, and the server's certificate is not verified (`--insecure`).
@@ -257,7 +257,7 @@ pub struct Host {
     pub system: String,
     /// The number of cores that this process may use.
     pub cores: usize,
-    /// What `--io auto` has chosen, and the reason; absent without `--io auto`.
+    /// The choice of `--io auto`, and the reason. Absent without `--io auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io: Option<String>,
 }
@@ -277,20 +277,21 @@ pub struct Segment {
     /// Whether the segment is the warm-up, which the summary leaves out.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub warmup: bool,
-    /// The details of the prefill, if this segment is the prefill before a load with these settings; the
-    /// summary leaves this segment out.
+    /// The details of the prefill, if this segment is the prefill before a load with these settings. The summary leaves
+    /// this segment out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill: Option<Prefilling>,
     /// The server parameter whose change began this segment; `None` if a change of load settings began the segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<server::ConfigChange>,
-    /// Whether this is the segment of one node that gets a part of the load. The knobs are those of the whole load.
+    /// Whether this segment belongs to one node that gets a part of the load. The knobs are those of the whole load.
     #[serde(skip)]
     pub is_part: bool,
 }
 
 impl Segment {
-    /// Returns the requested rate of this load; `None` in a closed loop, without load, and for a part of the load.
+    /// Returns the requested rate of this load. Returns `None` in a closed loop, without load, and for a part of the
+    /// load.
     pub fn rate_due(&self) -> Option<u32> {
         self.knobs.rate.filter(|_| self.knobs.load && !self.is_part)
     }
@@ -301,15 +302,15 @@ impl Segment {
         Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None, is_part: false }
     }
 
-    /// Returns the segment that the load engine has begun with these load settings. If the change of a server
-    /// parameter began the segment, `config` is this change.
+    /// Returns the segment that the load engine has begun with these load settings. If a change of a server parameter
+    /// began the segment, `config` is this change.
     pub(super) fn begun(turned: SettingChange, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
         let SettingChange { segment, since_ns, is_warmup: warmup, prefill } = turned;
         Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }
     }
 
-    /// Returns the reason why the summary leaves this segment out, `prefill` or `warm-up`; `None` if the summary
-    /// includes this segment.
+    /// Returns the reason why the summary leaves this segment out: `prefill` or `warm-up`. Returns `None` if the
+    /// summary includes this segment.
     pub fn aside(&self) -> Option<&'static str> {
         let prefill = self.prefill.map(|_| "prefill");
         prefill.or(self.warmup.then_some("warm-up"))
@@ -330,7 +331,7 @@ pub struct Mark {
 pub struct SessionEnd {
     /// The time.
     pub t_s: f64,
-    /// The node, from 0; the end record of the first node is the last record of the session.
+    /// The node, from 0. The end record of the first node is the last record of the session.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub node: u16,
     /// The results of the load while it was on.

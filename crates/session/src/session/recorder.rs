@@ -1,8 +1,8 @@
 //! The recorder: a thread that writes a session to a file, as a recording or as an export.
 //!
-//! The recorder is one of the collector's listeners, so a slow disk does not delay the measurement. A
-//! recording may continue in further files. Each file contains the session's first record, the current
-//! segments, and an end record about the content of this file.
+//! The recorder is one of the collector's listeners, so a slow disk does not delay the measurement. A recording may
+//! continue in further files. Each file contains the session's first record, the current segments, and an end record
+//! about this file.
 
 use std::{
     collections::BTreeMap,
@@ -23,12 +23,12 @@ use super::{
     queue::{Feed, Queue, RecordLosses, queue},
 };
 
-/// If a file accepts no data at the end, the recorder waits for this long.
+/// The longest wait at the end for a file that accepts no data.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often a waiting thread checks whether the recording has ended.
+/// The time between two checks of a waiting thread whether the recording has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A running recording, which ends when the session ends or when it is stopped.
+/// A running recording. It ends when the session ends, or when the recording is stopped.
 pub struct Recording {
     thread: JoinHandle<Result<(), SessionFileError>>,
     state: Arc<RecorderState>,
@@ -86,7 +86,7 @@ impl Recording {
         self.losses.count()
     }
 
-    /// Waits until everything is written, but only as long as the file accepts data. Call this only after the
+    /// Waits until everything is written, but only as long as the file accepts data. Call this function only after the
     /// collector has ended, or after the recording was stopped.
     ///
     /// # Errors
@@ -208,8 +208,8 @@ impl RecordingFile {
         self.writer.has_rotated() || self.session.as_ref().is_some_and(|session| session.from_s > 0.0)
     }
 
-    /// Returns the end record for a file that begins later than the session. It has the results of searches and sweeps
-    /// of the session, and the summary of this file alone.
+    /// Returns the end record for a file that begins later than the session. The record has the results of searches and
+    /// sweeps of the session, but the summary of this file alone.
     fn end_of(&self, session: &SessionEnd) -> Record {
         let sum = self.sums.get(&session.node).map_or_else(|| session.clone(), |sum| sum.end(session.t_s));
         let SessionEnd { node, found, best, .. } = session.clone();

@@ -1,5 +1,4 @@
-//! Reads the summary of a recording from the beginning and the end of its file, without reading the records
-//! between them.
+//! Reads the summary of a recording from the beginning and the end of its file. The records between them are not read.
 
 use std::{
     fs::{self, File},

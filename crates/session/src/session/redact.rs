@@ -1,12 +1,12 @@
-//! `--redact`: removes the private texts of servers from the records of a session before redyno shows, writes
-//! or exports a record.
+//! `--redact` removes the private texts of servers from the records of a session. This happens before redyno shows,
+//! writes or exports a record.
 //!
 //! | removed | kept |
 //! |---|---|
 //! | arguments of commands in the slow log; address and name of their sender | name of the command, and its duration |
 //! | address and name of each client in CLIENT LIST | its library, its last command, its figures |
 //! | messages of errors, since they contain keys, names of users and addresses | the error's code: `WRONGTYPE` |
-//! | numbers and names of processes | how much CPU they use |
+//! | numbers and names of processes | CPU use of the processes |
 //! | the addresses of a replica's master and of a primary's furthest replica | that the replica has another master |
 //! | the query of a URL path in the workload (only in recordings and JSON lines) | the rest of the workload |
 //!
@@ -48,8 +48,8 @@ impl Record {
 }
 
 impl Record {
-    /// Returns the same record without the queries of URL paths in its workload. Use this only for recordings and JSON
-    /// lines: within a session, experiments need the complete workload of a segment.
+    /// Returns the same record without the queries of URL paths in its workload. Use this function only for recordings
+    /// and JSON lines. Within a session, experiments need the complete workload of a segment.
     #[must_use]
     pub fn without_queries(mut self) -> Self {
         if let Self::Segment(segment) = &mut self {
@@ -76,7 +76,7 @@ fn nameless(sample: &mut HostSample) {
     }
 }
 
-/// Removes private texts from a status. The function names all fields, so a new field must be handled here
+/// Removes private texts from a status. The function names all fields. A new field must therefore be handled here
 /// before the code compiles.
 fn status(status: &mut Status) {
     let Status {

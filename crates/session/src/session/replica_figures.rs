@@ -1,5 +1,5 @@
-//! Adds two figures to a replica's records that the replica does not report: its measured lag, and its
-//! progress according to its primary.
+//! Adds two figures to a replica's records that the replica does not report itself: its measured lag, and its progress
+//! according to its primary.
 
 use crate::{
     clock::seconds,
@@ -7,7 +7,7 @@ use crate::{
     server::ReplicaProgress,
 };
 
-/// A report of the primary is too old from this age on, in seconds. Primaries report once a second.
+/// The age from which a report of the primary is too old, in seconds. Primaries report once a second.
 const TOO_OLD_S: f64 = 2.5;
 
 /// The figures for the next report of a replica's control plane.

@@ -115,8 +115,8 @@ macro_rules! row {
 }
 
 impl<'a> Row<'a> {
-    /// Returns the row of a segment at `now_s` of the session. For a segment with load, the time that the row
-    /// shows is the time under load.
+    /// Returns the row of a segment at `now_s` of the session. For a segment with load, the length of the row is the
+    /// time under load.
     pub fn of_segment(segment: &'a SegmentTotal, now_s: f64) -> Self {
         let start = &segment.start;
         let row = Self::of_interval(&segment.total);
@@ -183,7 +183,8 @@ impl<'a> Row<'a> {
         Self { knobs: Some(knobs), ..self }
     }
 
-    /// Returns whether the load was an open loop: requests are due at times that do not depend on the server.
+    /// Returns whether the load was an open loop. In an open loop, requests are due at times that do not depend on the
+    /// server.
     pub(super) fn is_open(&self) -> bool {
         self.knobs.map_or(self.response.is_some(), |knobs| knobs.load && knobs.rate.is_some())
     }

@@ -1,10 +1,11 @@
-//! Returns the records of a session so far, for exports. They can be read any number of times. In a replay,
-//! they come from the recording. In a live session, they come from a temporary file that the session writes.
+//! Returns the records of a session so far, for exports. These records can be read any number of times. In a replay,
+//! the records come from the recording. In a live session, the records come from a temporary file that the session
+//! writes.
 //!
 //! ```text
 //! peer ─► thread "kept" ─► one record a second ─► unlinked file, at most 1 GiB ─► records, for exports
 //! ```
-//! The file of a live session is unlinked (has no name), so the system removes the file when the process ends.
+//! The file of a live session is unlinked (has no name). The system therefore removes the file when the process ends.
 
 use std::{
     fs::{File, OpenOptions},
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{events::EventKind, units, untrusted};
 
-/// The largest size of the file: enough for about a day of a load with two commands in closed loop.
+/// The largest size of the file. The size is enough for about a day of a load with two commands in closed loop.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The reasons why the records of a session are not available.
@@ -81,7 +82,8 @@ impl SessionRecords {
         Self(RecordSource::Own(LiveRecords { file, trouble }))
     }
 
-    /// Returns the path of the recording's first file as text; empty for a live session, whose file has no name.
+    /// Returns the path of the recording's first file as text. Returns an empty text for a live session, because its
+    /// file has no name.
     pub fn name(&self) -> String {
         match &self.0 {
             RecordSource::Recording(paths) => untrusted::path(&paths[0]),
@@ -89,11 +91,11 @@ impl SessionRecords {
         }
     }
 
-    /// Returns the records up to the last complete second. The returned iterator borrows `self`, so only one such
-    /// iterator can exist at a time.
+    /// Returns the records up to the last complete second. Only one such iterator can exist at a time, because it
+    /// borrows `self`.
     ///
     /// # Errors
-    /// Fails if the records cannot be read, or when not all records were kept.
+    /// Fails if the records cannot be read, or if some records were not kept.
     pub fn records(
         &mut self,
     ) -> Result<impl Iterator<Item = Result<Record, ReadError>>, SessionRecordsError> {

@@ -5,7 +5,7 @@
 //!        ├─► records, one a second ─► Sink ─► pieces of text ─► a stream, a file
 //! file ──┘
 //! ```
-//! A sink only returns text, and the owner of the sink writes the text. So a slow output never blocks the
+//! A sink only returns text, and the owner of the sink writes the text. A slow output therefore never blocks the
 //! session. Every sink can convert live records and the records of a file.
 
 use super::{Event, Record, line};
@@ -16,8 +16,7 @@ pub trait Sink {
     /// Converts the next record. Returns the pieces of text to write now.
     fn push(&mut self, record: &Record) -> Vec<String>;
 
-    /// Takes a record of another target, because findings compare the sink's target with the other
-    /// targets.
+    /// Takes a record of another target. Findings compare the sink's target with the other targets.
     fn push_other(&mut self, record: &Record) {
         let _ = record;
     }
@@ -35,7 +34,7 @@ pub trait Sink {
     }
 }
 
-/// The sink for JSON lines: one line for each record; the last record is `end`.
+/// The sink for JSON lines: one line for each record. The last record is `end`.
 #[derive(Debug, Default)]
 pub struct JsonLines;
 

@@ -1,5 +1,5 @@
-//! Finds stalls in a session: periods when PINGs wait much longer than usual. It finds them with and without
-//! load, on every kind of server.
+//! Finds stalls in a session: periods when PINGs wait much longer than usual. Stalls are found with and without load,
+//! on every kind of server.
 //!
 //! ```text
 //!   PINGs due   │ │ │ │ │ │ │ │ │ │ │ │
@@ -35,7 +35,7 @@ struct OpenStall {
     /// The latest time when a PING was late.
     until_s: f64,
     longest_s: f64,
-    /// The end of the latest tick (quarter second) with replies; before such a tick, the beginning of the
+    /// The end of the latest tick (quarter second) with replies. Before such a tick, this is the beginning of the
     /// stall.
     replied_s: f64,
 }
@@ -44,10 +44,9 @@ struct OpenStall {
 #[derive(Debug, Clone, Default)]
 pub(super) struct StallWatch {
     stall: Option<OpenStall>,
-    /// The due time of the PING that was the oldest unanswered one at the end of the last tick (quarter
-    /// second).
+    /// The due time of the PING that was the oldest unanswered PING at the end of the last tick (quarter second).
     waiting_since_s: Option<f64>,
-    /// How late this process woke up in each tick (quarter second) of the last second, in seconds.
+    /// The delays of this process's wake-ups in each tick (quarter second) of the last second, in seconds.
     own_s: VecDeque<f64>,
 }
 
@@ -59,9 +58,8 @@ fn shortest_s(usual_us: [Option<f64>; 3]) -> f64 {
 }
 
 impl StallWatch {
-    /// Adds a report of the wake probe. This probe measures the delays of this machine. To count as a stall
-    /// of the server, a wait must be longer than the shortest stall plus the longest recent delay of this
-    /// machine.
+    /// Adds a report of the wake probe. The wake probe measures the delays of this machine. A wait counts as a stall
+    /// only if it is longer than the shortest stall plus the longest recent delay of this machine.
     pub(super) fn push_wake(&mut self, wake: &Wake) {
         self.own_s.push_back(wake.late.max_ns() as f64 / 1e9);
         if self.own_s.len() > WAKES {

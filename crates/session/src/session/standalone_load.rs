@@ -47,7 +47,7 @@ impl StandaloneLoad {
         self.later.extend(later.into_iter().map(at));
     }
 
-    /// Also collects the results of each worker separately. Call this before any results are taken.
+    /// Also collects the results of each worker separately. Call this function before any results are taken.
     pub fn divide_by_worker(&mut self) {
         self.records.divide_by_worker();
     }
@@ -77,7 +77,8 @@ impl StandaloneLoad {
         self.records.take()
     }
 
-    /// Returns whether the load is over: its time has passed, or all its requests were answered or lost.
+    /// Returns whether the load is over. The load is over when its time has passed, or when all its requests were
+    /// answered or lost.
     pub fn is_over(&self) -> bool {
         self.load.is_over()
     }
@@ -92,7 +93,7 @@ impl StandaloneLoad {
         self.load.end();
     }
 
-    /// [Ends](Self::end_load) the load, and returns the remaining records; the last of them is the end record.
+    /// [Ends](Self::end_load) the load, and returns the remaining records. The last record is the end record.
     pub fn finish(mut self) -> Vec<Record> {
         self.end_load();
         let mut records = self.records.take();

@@ -39,8 +39,8 @@ impl SessionStart {
         session
     }
 
-    /// Adds a node to this record if `record` reports that the node has joined. Returns whether a node was added. In
-    /// this way, the first record for a later file or a later listener contains all nodes.
+    /// Adds a node to this record if `record` reports that the node has joined. Returns whether a node was added. The
+    /// first record for a later file or a later listener then contains all nodes.
     pub fn follow(&mut self, record: &Record) -> bool {
         let Record::Event(Event { node, what: EventKind::NodeJoined { address }, .. }) = record else {
             return false;

@@ -11,13 +11,13 @@ pub struct Tally {
     summary: Summary,
     found: Option<SearchResult>,
     best: Option<SweepBest>,
-    /// How the summary counts each segment, by the segment's number.
+    /// The way in which the summary counts each segment, by the segment's number.
     segments: BTreeMap<u32, Weight>,
     /// The good replies and the length in seconds of each segment with load, by the segment's number.
     paces: BTreeMap<u32, (u64, f64)>,
 }
 
-/// The minimum length of a segment, in seconds, to count as the fastest segment: one second, minus the
+/// The minimum length of a segment to count as the fastest segment, in seconds. This is one second, minus the
 /// inaccuracy of ticks (quarter seconds).
 const LASTING_S: f64 = 0.95;
 
@@ -27,7 +27,7 @@ enum Weight {
     Load,
     /// The segment has no load, and receives only the last replies of the previous segment.
     Rest,
-    /// The summary leaves the segment out: it is a warm-up or a prefill.
+    /// The summary leaves the segment out, because the segment is a warm-up or a prefill.
     Aside,
 }
 
@@ -69,7 +69,7 @@ impl Tally {
         SessionEnd { t_s, node: 0, summary: self.summary.clone(), peak_ops_per_s, found, best }
     }
 
-    /// Returns whether the summary includes this segment: it is not a warm-up and not a prefill.
+    /// Returns whether the summary includes this segment. Warm-ups and prefills are not included.
     pub fn counts(&self, segment: u32) -> bool {
         self.segments.get(&segment) != Some(&Weight::Aside)
     }

@@ -41,7 +41,7 @@ pub(super) struct TargetInputs {
     pub(super) load: LoadOutput,
     pub(super) ping: Receiver<probe::ProbeMessage>,
     pub(super) server: Receiver<server::ControlMessage>,
-    /// The joined records of a fleet's agents, which replace the records of the load. The channel is closed after the
+    /// The joined records of a fleet's agents. They replace the records of the load. The channel is closed after the
     /// last record.
     pub(super) fleet: Option<Receiver<Record>>,
     /// The server's process number, which is passed to the host probe.
@@ -55,7 +55,7 @@ pub(crate) struct TargetRecords {
     clock: Clock,
     rings: Vec<RingEnd>,
     assembly: Assembly,
-    /// The reports of each worker separately; empty unless separate reports are requested.
+    /// The reports of each worker separately. Empty unless separate reports are requested.
     of_workers: Vec<Assembly>,
     /// The ring buffers for reports from threads that start later than the workers.
     joined: Receiver<RingEnd>,
@@ -77,7 +77,7 @@ pub(crate) struct TargetRecords {
     pub(super) replica: ReplicaFigures,
     pauses: Pauses,
     watches: FigureWatches,
-    /// Whether the target never gets load, so that its first segment is its only segment.
+    /// Whether the target never gets load. Its first segment is then its only segment.
     is_watched: bool,
     /// Records that `take` has not returned yet.
     made: Vec<Record>,
@@ -182,8 +182,8 @@ impl TargetRecords {
         self.watches.push(record);
     }
 
-    /// Ends the level shifts (lasting changes of figures) of a target that is only watched, because the load
-    /// of another target has changed at `t_s`. A target with load has its own segments, and these end its
+    /// Ends the level shifts (lasting changes of figures) of a target that is only watched. The reason is that the load
+    /// of another target has changed at `t_s`. A target with load has its own segments, and these segments end its
     /// level shifts.
     pub(super) fn hear_segment(&mut self, t_s: f64) {
         if self.is_watched {
@@ -191,7 +191,7 @@ impl TargetRecords {
         }
     }
 
-    /// Adds the recall of a search. `of` is the search's workload and keyspace; the recall is ignored if the present
+    /// Adds the recall of a search. `of` is the search's workload and keyspace. The recall is ignored if the present
     /// segment has another workload or keyspace.
     pub(super) fn hear_recall(&mut self, recall: f64, of: &(Arc<Workload>, u64)) {
         let is_of = |knobs: &Knobs| (&knobs.workload, knobs.keyspace) == (&of.0, of.1);
@@ -224,7 +224,7 @@ impl TargetRecords {
         self.tally.summary()
     }
 
-    /// Returns the remaining records; the last of them is the end record.
+    /// Returns the remaining records. The last record is the end record.
     pub(super) fn end(mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
         let rest = self.connections.rest(now_ns).into_iter().chain(self.pings.rest(now_ns));

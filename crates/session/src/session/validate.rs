@@ -17,9 +17,9 @@ use crate::{units::grouped, untrusted, workload::Workload};
 
 /// The limit for times and lengths in a record, in seconds: ten years. Larger values would make the time axis useless.
 const LONGEST_S: f64 = 315_360_000.0;
-/// The limit for every number, 2^53: JSON numbers above this limit are not exact integers.
+/// The limit for every number, 2^53. JSON numbers above this limit are not exact integers.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
-/// The limit for the sum of all counts in all records, so that sums fit into 64 bits.
+/// The limit for the sum of all counts in all records. With this limit, sums fit into 64 bits.
 const MOST: u64 = 1 << 63;
 /// The fields of a distribution to which these limits do not apply: the encoded histogram and the sum.
 const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
@@ -37,7 +37,7 @@ const UNBOUNDED: [&str; 3] = ["server", "host", "event"];
 pub(super) struct ValidationState {
     sum: u64,
     segments: u32,
-    /// The workload of the last segment; the next segment usually has the same workload.
+    /// The workload of the last segment. The next segment usually has the same workload.
     workload: Option<Arc<Workload>>,
 }
 
@@ -163,7 +163,7 @@ impl Scan {
         json.end()
     }
 
-    /// Counts a number; `whole` is the number itself if it is a whole number from 0 on, and otherwise 0.
+    /// Counts a number. `whole` is the number itself if it is a whole number from 0 on, and otherwise 0.
     fn number<E: Error>(&mut self, number: f64, whole: u64) -> Result<(), E> {
         if self.is_bounded && number.abs() >= LARGEST {
             return Err(E::custom(format_args!("{number} is too large a number for a session")));

@@ -1,4 +1,4 @@
-//! The wall clock of the recording host: times of the session as times of day, such as `14:05:22`.
+//! The wall clock of the recording host. Times of the session become times of day, such as `14:05:22`.
 
 use std::{fmt, str::FromStr};
 
@@ -17,7 +17,7 @@ pub struct WallClock {
     started: OffsetDateTime,
 }
 
-/// A time of day: a minute, `14:05`, or a second, `14:05:30`.
+/// A time of day. It is a minute, `14:05`, or a second, `14:05:30`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeOfDay {
     /// The start, in seconds since midnight.
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(old.time_text(61.0), "01:01");
     }
 
-    /// An earlier version refused 13:06 for a recording that begins at 13:06:20.
+    /// Tests a moment in the first minute. An earlier version refused 13:06 for a recording that begins at 13:06:20.
     #[test]
     fn a_minute_in_which_the_session_begins_means_the_first_second_of_the_session() {
         let noon = clock("2026-01-01T13:06:20Z", 0);

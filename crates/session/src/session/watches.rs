@@ -1,5 +1,5 @@
-//! Watches the figures of one server during a session: compares each figure with its usual level (baseline),
-//! and reports level shifts (lasting changes) and stalls.
+//! Watches the figures of one server during a session. Each figure is compared with its usual level (baseline). Level
+//! shifts (lasting changes) and stalls are reported.
 //!
 //! ```text
 //!   PING, each second ──┐
@@ -7,8 +7,7 @@
 //!   time by command ────┘
 //!   PING, each tick ─────► stall begins, stall ends
 //! ```
-//! A change of load settings changes the figures as well. So redyno forgets all baselines after a change of
-//! load settings.
+//! A change of load settings also changes the figures. After such a change, redyno therefore forgets all baselines.
 
 use std::collections::BTreeMap;
 
@@ -27,16 +26,16 @@ use crate::{
 
 /// The largest number of watched commands.
 const MOST_COMMANDS: usize = 16;
-/// A command is watched from the moment when it takes at least this share of the server's time.
+/// The smallest share of the server's time from which a command is watched.
 const LEAST_SHARE: f64 = 0.05;
-/// The hit rate is watched only if there were at least this many lookups between two polls. With fewer
-/// lookups, the hit rate depends on chance.
+/// The smallest number of lookups between two polls at which the hit rate is watched. With fewer lookups, the hit rate
+/// depends on chance.
 const LEAST_LOOKUPS: f64 = 100.0;
-/// A command that is first watched more than this many seconds after the first poll gets the baseline 0,
-/// because it took almost no time before.
+/// The time after the first poll, in seconds, after which a newly watched command gets the baseline 0. The command took
+/// almost no time before.
 const KNOWN_S: f64 = 10.0;
-/// After a pause of the process, PINGs are ignored for this time, in seconds. The replies to these PINGs had
-/// to wait for the process.
+/// The time after a pause of the process in which PINGs are ignored, in seconds. The replies to these PINGs had to wait
+/// for the process.
 const AFTER_PAUSE_S: f64 = 0.5;
 
 /// The watches of one target.
@@ -51,7 +50,7 @@ pub(crate) struct FigureWatches {
     forgotten_s: f64,
     /// The start of the first poll period since the baselines were forgotten, in seconds of the session.
     polled_s: Option<f64>,
-    /// PINGs before this time are ignored because of a pause, in seconds of the session.
+    /// The end of the time in which PINGs are ignored because of a pause, in seconds of the session.
     paused_s: f64,
 }
 
@@ -82,7 +81,7 @@ impl FigureWatches {
         self.pinged_s = 0.0;
     }
 
-    /// Returns the last value of a figure, and its usual level; `None` while the usual level is unknown.
+    /// Returns the last value of a figure, and its usual level. Returns `None` while the usual level is unknown.
     pub(crate) fn usual_level(&self, figure: &WatchedFigure) -> Option<(f64, UsualLevel)> {
         self.figures.get(figure)?.last_and_usual()
     }
@@ -181,8 +180,8 @@ impl FigureWatches {
             .collect()
     }
 
-    /// Adds a value of a figure. `zero_until_s` is for a new figure: the time until which the figure was 0, or `None`
-    /// if its earlier values are unknown.
+    /// Adds a value of a figure. For a new figure, `zero_until_s` is the time until which the figure was 0. It is
+    /// `None` if the earlier values are unknown.
     fn watch(
         &mut self,
         figure: &WatchedFigure,

@@ -1,4 +1,4 @@
-//! Reads intervals. Recordings and agents leave out the histogram of `service`, which is the sum of the operations'
+//! Reads intervals. Recordings and agents leave out the histogram of `service`. It is the sum of the operations'
 //! histograms.
 
 use serde::{Deserialize, Deserializer, de::Error};

@@ -43,14 +43,14 @@ const FIRST_INFO: Duration = Duration::from_millis(500);
 /// The time limit of the survey of the server's data before the first write. The survey sends about twenty commands in
 /// sequence, perhaps over a slow network.
 const GATE_LIMIT: Duration = Duration::from_secs(30);
-/// The interval between two checks for signals during the survey.
+/// The time between two checks for signals during the survey.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The reasons why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// There is a question for the user (a server has other keys or clients, or the load may do harm), but no
-    /// screen to ask it.
+    /// There is a question for the user, but no screen to ask it. The question is about a server with other keys or
+    /// clients, or about a load that may do harm.
     #[error("{1}")]
     Asks(u16, String),
     /// The requested load cannot run at this node.
@@ -65,7 +65,7 @@ pub enum StartError {
     /// The engine or a probe cannot be started.
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// The session did not begin. The text is about the server parameters that had been set already.
+    /// The session did not begin. The text is about the server parameters that redyno had already set.
     #[error("{0}; {1}")]
     AfterSettings(#[source] Box<Self>, String),
 }
@@ -81,8 +81,8 @@ impl StartError {
     }
 }
 
-/// The owner of a running session. The session does not depend on its peers (screens and experiments): it
-/// continues even when all peers are gone. Dropping this value ends the session and cleans up.
+/// The owner of a running session. The session does not depend on its peers (screens and experiments), and continues
+/// even when all peers are gone. Dropping this value ends the session and cleans up.
 #[derive(Debug)]
 pub struct Session {
     orders: Sender<(usize, Order)>,
@@ -91,12 +91,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a session with `peers` peers, such as a screen or an experiment. Each peer receives every
-    /// record from the first on, and may show questions to the user. One of `signals` also ends the session.
+    /// Starts a session with `peers` peers, such as a screen or an experiment. Each peer receives every record from the
+    /// first on, and may show questions to the user. Each of `signals` also ends the session.
     ///
     /// # Errors
-    /// Fails if threads cannot be started, if the server's name cannot be resolved, or if the wanted load is
-    /// not allowed.
+    /// Fails if threads cannot be started, if the server's name cannot be resolved, or if the wanted load is not
+    /// allowed.
     pub fn start(
         commission: Commission,
         signals: Receiver<Signal>,
@@ -203,7 +203,7 @@ fn begin(
     })
 }
 
-/// Undoes what was done before a session failed to start. Returns the error with lines about restored parameters.
+/// Undoes all changes after a session failed to start. Returns the error with lines about restored parameters.
 fn give_up(
     error: StartError,
     nodes: &mut [SessionNode],
@@ -298,9 +298,8 @@ fn owner(session: &SessionStart) -> server::Owner {
     server::Owner { started, host, pid: Some(std::process::id()) }
 }
 
-/// Runs the checks before the first write, at all nodes. redyno writes to no node before all questions are
-/// answered. If there is a question, the load waits for the user's answer. Without a screen the session does
-/// not start.
+/// Runs the checks before the first write, at all nodes. redyno writes to no node before the user has answered all
+/// questions. If there is a question, the load waits for the answer. Without a screen, the session does not start.
 fn pass(
     commission: &Commission,
     nodes: &mut [SessionNode],

@@ -10,8 +10,8 @@ use crate::{
     session::{Moment, Record},
 };
 
-/// After redyno has changed its number of clients, the server may report an outdated number for this time, in
-/// seconds.
+/// The time in seconds in which the server may report an outdated number of clients, after redyno has changed this
+/// number.
 const COUNT_SETTLES_S: f64 = 2.0;
 
 /// The free memory and connections of a server, or of all primaries of a cluster. `None` means that a value
@@ -24,10 +24,10 @@ pub(super) struct FreeCapacity {
     /// The largest number of connections that the server allows. For several servers, this is the lowest of
     /// their limits.
     pub max_clients: Option<u64>,
-    /// The number of connections of other clients. For several servers, this is the highest of their numbers.
+    /// The number of connections of other clients. For several servers, this is the highest number of all servers.
     pub others: Option<u64>,
-    /// The number of connections of replicas, which count toward the server's limit, too. For several servers, this is
-    /// the highest of their numbers.
+    /// The number of connections of replicas. These connections count toward the server's limit, too. For several
+    /// servers, this is the highest number of all servers.
     pub replicas: u64,
 }
 
@@ -48,12 +48,12 @@ impl FreeCapacity {
 pub(super) struct Demand<'a> {
     /// The load settings.
     pub knobs: &'a Knobs,
-    /// The largest number of requests, not counting the prefill. It follows from the limit of requests, or
-    /// from rate and time. `None` if unlimited.
+    /// The largest number of requests, not counting the prefill. The number follows from the limit of requests, or from
+    /// rate and time. `None` if the number is unlimited.
     pub requests: Option<u64>,
     /// The server's overhead for each key, in bytes.
     pub key_overhead: u64,
-    /// Whether the server is an HTTP service on another machine: any load on such a service needs the user's
+    /// Whether the server is an HTTP service on another machine. Any load on such a service needs the user's
     /// permission.
     pub is_service: bool,
 }
@@ -76,9 +76,9 @@ pub(super) struct CapacityWatch {
     rooms: BTreeMap<u16, FreeCapacity>,
     /// The start of the present segment, in seconds of the session.
     began_s: f64,
-    /// The number of redyno's connections for load. These connections stay open while the load is off.
+    /// The number of redyno's connections for load. The connections stay open while the load is off.
     ours: u64,
-    /// The number of connections of the workload's receivers, which end with the load.
+    /// The number of connections of the workload's receivers. These connections end with the load.
     receivers: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Checks whether load settings may harm the server: the settings that a user requests, and the settings that
-//! an experiment has announced. Settings that the user has allowed are skipped.
+//! Checks whether load settings may harm the server. The checks include the settings that a user requests, and the
+//! settings that an experiment has announced. Settings that the user has allowed are skipped.
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::{knobs::Knobs, load::RequestLimit, server::Survey, session::Record};
 pub(super) struct Caution {
     pub room: CapacityWatch,
     limits: WriteLimits,
-    /// Whether the checks are switched off, because the command line allows everything and no user can change
-    /// settings later.
+    /// Whether the checks are off. They are off if the command line allows everything, and no user can change settings
+    /// later.
     is_off: bool,
-    /// The announced settings that the user has not been asked about yet.
+    /// The announced settings for which the user has not been asked yet.
     announced: Vec<Knobs>,
     /// The settings that the user has allowed, and the settings that took effect last.
     accepted: Vec<Knobs>,
     passed: Knobs,
 }
 
-/// The limits of a load from which redyno computes the amount of written data: the number of requests, the
-/// time under load, the warm-up, and the memory overhead of a key.
+/// The limits of a load: the number of requests, the time under load, the warm-up, and the memory overhead of a key.
+/// From these limits, redyno computes the amount of written data.
 #[derive(Debug, Clone, Copy)]
 struct WriteLimits {
     requests: Option<RequestLimit>,
@@ -69,8 +69,8 @@ impl Caution {
         self.room.survey(surveys);
     }
 
-    /// Returns a description of the harm that the requested or announced settings may do. Returns `None` if
-    /// there is no harm, or if the user has allowed these settings.
+    /// Returns a description of the harm that the requested or announced settings may do. Returns `None` if there is no
+    /// harm, or if the user has allowed these settings.
     pub fn harm(&self, wanted: Option<&Knobs>) -> Option<String> {
         if self.is_off {
             return None;
@@ -99,8 +99,8 @@ impl Caution {
         self.accepted.extend(wanted.cloned().into_iter().chain(self.announced.drain(..)));
     }
 
-    /// Records that the user has refused. After that, the session asks about each announced setting only when
-    /// the setting is about to begin.
+    /// Records that the user has refused. The session then asks about each announced setting only when the setting is
+    /// about to begin.
     pub fn decline(&mut self) {
         self.announced.clear();
     }

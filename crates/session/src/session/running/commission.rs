@@ -24,18 +24,18 @@ pub enum KeyOwner {
     /// The keys are on the built-in server, and are lost when this server stops.
     #[default]
     OwnServers,
-    /// The keys belong to this run. redyno records them in its ledger and in a marker key, and removes them at the end
-    /// unless `kept` is set.
+    /// The keys belong to this run. redyno lists the keys in its ledger and in a marker key. At the end, redyno removes
+    /// the keys unless `kept` is set.
     Runs {
         /// Whether the keys stay on the server (`--keep`).
         kept: bool,
     },
-    /// The keys belong to the user: redyno asks before it writes to them, and never removes them.
+    /// The keys belong to the user. redyno asks before it writes to these keys, and never removes them.
     Users {
         /// Whether redyno asks even when the server has no other keys, clients or replicas.
         asks_always: bool,
-        /// Whether an earlier load wrote the keys. If these keys are there, redyno does not ask because of the
-        /// server's keys.
+        /// Whether an earlier load wrote the keys. If these keys exist, redyno does not ask because of the server's
+        /// keys.
         loaded: bool,
     },
 }
@@ -47,7 +47,7 @@ pub struct Commission {
     pub plan: LoadPlan,
     /// The targets of nodes 1, 2 and so on, which get the same load as the first node.
     pub others: Vec<Target>,
-    /// The targets that are only watched: they never get load, and nothing is written to them. The node numbers of
+    /// The targets that are only watched. They never get load, and redyno writes nothing to them. The node numbers of
     /// these targets follow the numbers of `others`.
     pub watched: Vec<Target>,
     /// The clusters of the targets with load, by the node number of the target. If `others` is empty, the
@@ -76,34 +76,34 @@ pub struct Commission {
     pub settings: Vec<Knobs>,
     /// The owner of the keys that are written.
     pub keys: KeyOwner,
-    /// Whether writing was allowed on the command line (`--yes`).
+    /// Whether the command line allows writing (`--yes`).
     pub is_allowed: bool,
-    /// Whether a screen can ask the user. Without a screen, the session does not begin if a question is necessary, and
-    /// the session ends if the server refuses the load.
+    /// Whether a screen can ask the user. Without a screen, the session does not begin if a question is necessary. It
+    /// ends if the server refuses the load.
     pub is_attended: bool,
     /// Whether the load continues after permanent refusals (`--keep-going`).
     pub keeps_going: bool,
     /// The largest number of clients that the system's limit of open files allows.
     pub most_clients: u32,
-    /// The largest number of connections to all nodes of a cluster together (`--max-connections`); `None` means as many
+    /// The largest number of connections to all nodes of a cluster together (`--max-connections`). `None` means as many
     /// as the system allows.
     pub max_connections: Option<u32>,
     /// Whether the lag of replicas is measured (`--probe-lag`). The lag probe writes keys.
     pub probes_lag: bool,
-    /// The number of agents that generate the load, or `None` if this process does.
+    /// The number of agents that generate the load. `None` if this process generates the load.
     pub agents: Option<usize>,
     /// The kind of cluster nodes that get read-only requests (`--read-from`).
     pub read_from: ReadFrom,
     /// The median round trip of PING to each node.
     pub pings: PingMedians,
-    /// The reason why the first node cannot be reached at the start. This node may be reachable later.
+    /// The reason why the first node cannot be reached at the start. The node may be reachable later.
     pub unreachable: Option<String>,
     /// The file of the recording that begins with the session.
     pub recording: Option<SessionWriter>,
     /// The folder for recordings that begin later.
     pub recordings_in: PathBuf,
-    /// The folder that contains the host's `proc` and `sys`: usually `/`. In a container it may be a mount of the
-    /// host's folders.
+    /// The folder that contains the host's `proc` and `sys`, usually `/`. In a container, the folder may be a mount of
+    /// the host's folders.
     pub host_root: PathBuf,
     /// The joined records of the agents, if a fleet generates the load.
     pub fleet: Option<Receiver<Record>>,
@@ -138,8 +138,8 @@ impl Commission {
         self.clusters.get(&0).filter(|cluster| self.others.is_empty() && !cluster.is_replication())
     }
 
-    /// Returns the load engine's plan for the cluster of node `number`; `None` if the node gets load as a single
-    /// server.
+    /// Returns the load engine's plan for the cluster of node `number`. Returns `None` if the node gets load as a
+    /// single server.
     pub(super) fn cluster_plan(&self, number: u16) -> Option<ClusterPlan> {
         let cluster = Arc::clone(self.clusters.get(&number)?);
         let is_ring = cluster.is_ring();
@@ -152,8 +152,8 @@ impl Commission {
         })
     }
 
-    /// Returns how many connections to all nodes of a cluster are permitted: what the user gave, or what the limit of open
-    /// files allows.
+    /// Returns the largest permitted number of connections to all nodes of a cluster. The user gives this number, or
+    /// the limit of open files determines it.
     fn connections_at_most(&self) -> usize {
         let all = || most_connections(self.plan.threads, self.targets().count()) / (1 + self.others.len());
         self.max_connections.map_or_else(all, |most| most as usize)
@@ -189,8 +189,8 @@ impl Commission {
         options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
     }
 
-    /// Returns the feature of this session (such as agents) with which the receivers of these load settings
-    /// cannot be used; `None` if they can be used.
+    /// Returns the feature of this session (such as agents) that does not work with the receivers of these load
+    /// settings. Returns `None` if there is no such feature.
     fn unfit_for_receivers(&self, knobs: &Knobs) -> Option<&'static str> {
         let mut clusters = self.clusters.values();
         let works = knobs.workload.receivers.as_ref().is_none_or(|it| it.kind.is_for_clusters());
@@ -235,8 +235,8 @@ impl Commission {
     /// several servers, also checks that the workload can use several.
     ///
     /// # Errors
-    /// Fails if the settings need too many connections. The message contains the largest possible number, and
-    /// what to do. Also fails if there are several servers and the workload needs a single one.
+    /// Fails if the settings need too many connections. The message contains the largest possible number, and what to
+    /// do. Also fails if there are several servers, and the workload needs a single server.
     pub fn check_clients(&self, knobs: &Knobs) -> Result<(), String> {
         let (clients, most) = (knobs.clients, self.most_clients);
         self.check_max_connections(clients)?;
@@ -303,15 +303,15 @@ impl Commission {
         usize::from(number) > self.others.len()
     }
 
-    /// Returns the number of PINGs per second to each node: 100 for up to five nodes. Above five nodes the number is
-    /// 500 divided by the number of nodes, but at least 5.
+    /// Returns the number of PINGs per second to each node: 100 for up to five nodes. For more nodes, the number is 500
+    /// divided by the number of nodes, but at least 5.
     pub(super) fn pings_per_s(&self) -> NonZeroU32 {
         let nodes = self.targets().count() as u32; // the number fits into 16 bits
         NonZeroU32::new((500 / nodes).clamp(5, 100)).unwrap_or(NonZeroU32::MIN)
     }
 
-    /// Returns the time between two polls of a node: 1 s for the first node and for up to 40 nodes. More nodes share 40
-    /// polls per second, but the time is at most 3 s, because findings use no older figures.
+    /// Returns the time between two polls of a node. The time is 1 s for the first node and for up to 40 nodes. More
+    /// nodes share 40 polls per second. The time is at most 3 s, because findings use no older figures.
     pub(super) fn poll_every(&self, node: u16) -> Duration {
         let nodes = if node == 0 { 1 } else { self.targets().count() as u32 }; // the number fits into 16 bits
         (Duration::from_secs(1) * nodes / 40).clamp(Duration::from_secs(1), Duration::from_secs(3))

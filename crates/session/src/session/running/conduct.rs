@@ -44,8 +44,8 @@ pub(super) struct LiveSession {
 }
 
 impl LiveSession {
-    /// Handles everything except orders: records, replies and files. If the session ends because a server
-    /// refuses the load, returns the number of the server's node and the reason.
+    /// Handles records, replies and files, but no orders. If the session ends because a server refuses the load,
+    /// returns the number of the server's node and the reason.
     pub(super) fn poll(&mut self) -> Option<(u16, String)> {
         self.live.settle();
         self.follow_nodes();

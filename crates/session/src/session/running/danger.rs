@@ -1,15 +1,16 @@
-//! A new setting may harm the server or its users. The user is asked before the new setting takes effect.
+//! Decides whether a new setting may harm the server or its users. redyno asks the user before such a setting takes
+//! effect.
 //!
 //! | setting | danger if |
 //! |---|---|
-//! | more data than before may be written | it does not fit below maxmemory, or it is more than 1 GiB |
-//! | more clients | together with the other clients and the replicas, they exceed the server's limit |
+//! | more data than before may be written | the data does not fit below maxmemory, or is more than 1 GiB |
+//! | more clients | all clients and the replicas together exceed the server's limit |
 //! | the rate becomes unlimited | other clients use the server as well |
 //! | a memory limit, or its policy, is set | more memory is in use than the limit allows |
 //! | the load is switched on | the target is an HTTP service on another machine |
 //!
-//! redyno estimates the amount of data in two ways: keys times the data of each key, and requests times the
-//! data of each request. It takes the smaller value. The data of a key includes the server's overhead.
+//! redyno estimates the amount of data in two ways: keys times the data of each key, and requests times the data of
+//! each request. The smaller value counts. The data of a key includes the server's overhead.
 
 use super::capacity::{Demand, LoadChange};
 use crate::{
@@ -30,8 +31,8 @@ const LESS: &str =
 const SERVICE: &str =
     "this HTTP service is not on this machine; the load uses its capacity, and its other users wait";
 
-/// Returns the possible harm of a change as a sentence for the user, with an alternative; `None` if the change does no
-/// harm.
+/// Returns the possible harm of a change as a sentence for the user, with an alternative. Returns `None` if the change
+/// does no harm.
 pub(super) fn danger(change: &LoadChange<'_>) -> Option<String> {
     let LoadChange { from, to, .. } = change;
     if !to.knobs.load {
@@ -44,7 +45,7 @@ pub(super) fn danger(change: &LoadChange<'_>) -> Option<String> {
     too_much.or_else(|| too_many_clients(change)).or_else(|| full_speed(change))
 }
 
-/// Returns how much data may be written: its size in the server's memory, in bytes, and its description.
+/// Returns the amount of data that may be written: its size in the server's memory, in bytes, and its description.
 fn written(Demand { knobs, requests, key_overhead, .. }: &Demand<'_>) -> (u64, String) {
     if !knobs.load {
         return (0, String::new());
@@ -111,7 +112,8 @@ fn full_speed(LoadChange { from, to, room }: &LoadChange<'_>) -> Option<String> 
     })
 }
 
-/// Returns the immediate harm of setting the server parameter `name` to the value `to`; `None` if there is no harm.
+/// Returns the immediate harm of setting the server parameter `name` to the value `to`. Returns `None` if there is no
+/// harm.
 pub fn setting_harm(name: &str, to: &str, status: &Status) -> Option<String> {
     let used = status.gauges.whole(Gauge::UsedMemory)?;
     let (limit, policy) = match name {

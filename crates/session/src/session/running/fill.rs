@@ -1,4 +1,4 @@
-//! Watches the prefill of a session. Before the load begins, it checks the result of the prefill and whether
+//! Watches the prefill of a session. Before the load begins, this module checks the result of the prefill and whether
 //! the keys exist.
 
 use std::{
@@ -19,18 +19,18 @@ use crate::{
     workload::KeyNames,
 };
 
-/// The prefill waits at most this time for the workers' reports of their last replies.
+/// The longest wait of the prefill for the workers' reports of their last replies.
 const COUNTS_LIMIT: Duration = Duration::from_secs(1);
 
 /// The state of the running prefill, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct PrefillWatch {
-    /// The numbers of the prefill's segments: each change of the load settings begins a new segment.
+    /// The numbers of the prefill's segments. Each change of the load settings begins a new segment.
     segments: BTreeSet<u32>,
     /// The load settings of the last segment, and the size of the prefill.
     current: Option<(Knobs, Prefilling)>,
     sum: Interval,
-    /// The time when all requests were answered; `None` before that.
+    /// The time when all requests were answered. `None` before this time.
     since: Option<Instant>,
     looking: Option<HolderReplies<CountResult>>,
 }
@@ -65,7 +65,7 @@ impl PrefillWatch {
     }
 
     /// When all requests of the prefill are answered, checks whether the keys exist on all servers, and then begins the
-    /// load. Returns the result of the prefill once.
+    /// load. Returns the result of the prefill only once.
     pub fn poll(
         &mut self,
         node: u16,

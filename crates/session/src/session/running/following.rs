@@ -16,10 +16,10 @@ use crate::{
     session::Record,
 };
 
-/// The interval between two queries of a cluster, and between two queries of servers whose replicas change.
+/// The time between two queries of a cluster, and between two queries of servers with changing replicas.
 const ASK_EVERY: Duration = Duration::from_secs(3);
-/// The interval between two queries of servers whose replicas do not change. The server counts these queries as
-/// commands of other clients, so they are rare.
+/// The time between two queries of servers whose replicas do not change. The server counts these queries as commands of
+/// other clients, so redyno sends few of them.
 const ASK_RARELY: Duration = Duration::from_secs(60);
 /// The timeout for connecting to a server. The same timeout applies to the server's reply.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -32,8 +32,8 @@ const MOST_NODES: usize = 128;
 pub(super) enum NodeChange {
     /// The server at this address has joined.
     Joined(Address),
-    /// The server at this address has joined, but the session already has the largest number of nodes. Only the first
-    /// server beyond the limit is reported.
+    /// The server at this address has joined, but the session already has the largest number of nodes. redyno reports
+    /// only the first such server.
     Full(Address),
     /// This node is no longer a member of the cluster.
     Left(u16, Address),
@@ -45,10 +45,10 @@ pub(super) enum NodeChange {
 pub(super) enum NodeSource {
     /// No source: changes of the nodes are not followed.
     Nobody,
-    /// A cluster, its last seen topology, and the time of the next query.
+    /// A cluster with its last seen topology, and the time of the next query.
     Cluster { cluster: Arc<Cluster>, seen: Arc<Topology>, doubt: Instant },
-    /// A primary and its replicas. A thread queries these servers when `changed` receives a message, and ends when
-    /// `changed` is dropped.
+    /// A primary and its replicas. A thread queries these servers when `changed` receives a message. The thread ends
+    /// when `changed` is dropped.
     Servers { found: Receiver<Vec<Target>>, known: Vec<Address>, changed: Sender<()> },
 }
 
@@ -94,7 +94,7 @@ impl NodeSource {
         }
     }
 
-    /// Takes the next record. If replicas or roles have changed, the servers are queried at once.
+    /// Takes the next record. If replicas or roles have changed, redyno queries the servers at once.
     pub(super) fn push(&self, record: &Record) {
         if let (Self::Servers { changed, .. }, Record::Event(event)) = (self, record)
             && matches!(
@@ -139,8 +139,8 @@ impl NodeSource {
     }
 }
 
-/// Returns the changes between two topologies. A new node is reported when it, or a node with a higher
-/// number, is a member of the cluster. Before that, redyno knows the node only from a redirect.
+/// Returns the changes between two topologies. A new node is reported when this node or a node with a higher number is
+/// a member of the cluster. Before, redyno knows the node only from a redirect.
 fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeChange> {
     let is_member = |topology: &Topology, number: usize| {
         topology.nodes().nth(number).is_some_and(|(_, node)| node.role != Role::Outside)

@@ -1,13 +1,13 @@
-//! The gate: the steps before redyno's first write to a server.
+//! The gate is the steps before redyno's first write to a server.
 //!
 //! ```text
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each node with load has a gate for all servers with keys of its load (in a cluster: all primaries). redyno
-//! writes to a node only after the user has answered all questions. Some changes of load settings wait at the
-//! gate: if the new load writes, if its setup (commands that prepare the server) was not run, or if it may do
-//! harm and the user has not agreed. Other changes apply at once.
+//! Each node with load has a gate for all servers with keys of its load (in a cluster: all primaries). redyno writes to
+//! a node only after the user has answered all questions. A change of load settings waits at the gate in three cases:
+//! the new load writes, its setup (commands that prepare the server) has not run, or it may do harm and the user has
+//! not agreed. Other changes apply at once.
 
 mod setup;
 #[cfg(test)]
@@ -45,7 +45,7 @@ pub(super) struct WriteGate {
     pub caution: Caution,
     /// The next message to the peers, if there is one: a question about possible harm, or a refusal.
     unsent: Option<Admission>,
-    /// Allowed commands that may write keys of others; `None` until any writes are allowed.
+    /// The allowed commands that may write keys of other clients. `None` until any writes are allowed.
     pub(super) agreed: Option<BTreeSet<String>>,
     /// The reason why the last survey failed.
     trouble: Option<String>,
@@ -113,14 +113,14 @@ impl WriteGate {
         }
     }
 
-    /// Closes the question about the first write, because its settings are no longer requested.
+    /// Closes the question about the first write, because nobody requests its settings any more.
     fn close_question(&mut self) {
         if matches!(self.stage, GateStage::Asking) {
             self.stage = GateStage::Shut;
         }
     }
 
-    /// Returns whether this run's keys stay at the end; `None` if the run cannot have written to `holders`.
+    /// Returns whether this run's keys stay at the end. Returns `None` if the run cannot have written to `holders`.
     pub fn leaves_keys(&self, holders: &Holders) -> Option<bool> {
         match self.keys {
             KeyOwner::Runs { kept } if holders.have_keys() => Some(kept),
@@ -260,7 +260,7 @@ impl WriteGate {
         passed.map(Admission::Pass)
     }
 
-    /// Returns whether load settings wait because the survey failed. In this state, no step is running.
+    /// Returns whether load settings wait because the survey failed. No step is running then.
     pub fn is_stuck(&self) -> bool {
         self.held.is_some() && matches!(self.stage, GateStage::Shut)
     }

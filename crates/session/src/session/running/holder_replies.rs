@@ -18,8 +18,8 @@ pub struct HolderReplies<T> {
 }
 
 impl<T> HolderReplies<T> {
-    /// Returns the replies of all holders with their node numbers; `None` if not all replies arrive within `limit`. The
-    /// replies are returned only once.
+    /// Returns the replies of all holders with their node numbers. Returns `None` if not all replies arrive within
+    /// `limit`. The replies are returned only once.
     ///
     /// # Errors
     /// Returns the first error of a holder. The error names the server if there are several holders.

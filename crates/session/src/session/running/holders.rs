@@ -88,8 +88,8 @@ impl Holders {
         holders
     }
 
-    /// Returns all primaries of a cluster as holders. `target` is node 0 of the cluster. `controls` are the control
-    /// planes of the session's nodes, by node number; other primaries get new control planes that poll at the interval
+    /// Returns all primaries of a cluster as holders. `target` is node 0 of the cluster. `controls` has the control
+    /// planes of the session's nodes, by node number. Other primaries get new control planes that poll at the interval
     /// `every`.
     ///
     /// # Errors
@@ -132,12 +132,11 @@ impl Holders {
         self.is_cluster() && !self.move_keys()
     }
 
-    /// Checks that all keys of each operation are on one holder, and that redyno can remove the keys at the
-    /// end.
+    /// Checks that all keys of each operation are on one holder, and that redyno can remove the keys at the end.
     ///
     /// # Errors
-    /// Fails if the holders are servers of a ring, and an operation has several keys. Fails if the keys are removed at
-    /// the end, but the load inserts new keys into a server that cannot list its keys.
+    /// Fails if the holders are servers of a ring, and an operation has several keys. Also fails if redyno must remove
+    /// the keys at the end, but the load inserts new keys into a server that cannot list its keys.
     pub fn check_keys(&self, knobs: &Knobs, keys: KeyOwner) -> Result<(), String> {
         let dialect = self.target.dialect;
         let are_removed = keys == KeyOwner::Runs { kept: false } && dialect.has_keys();
@@ -176,7 +175,7 @@ impl Holders {
         self.all.iter().all(|holder| holder.ledger.covers(span))
     }
 
-    /// Sends a command to all holders: calls `order` for each holder.
+    /// Sends a command to all holders. Calls `order` for each holder.
     pub fn ask<T>(&self, order: impl Fn(&Holder) -> Answer<T>) -> HolderReplies<T> {
         let awaited = |holder: &Holder| (holder.number, holder.target.address.clone(), order(holder));
         let awaited = self.all.iter().map(awaited).collect();
@@ -184,7 +183,7 @@ impl Holders {
     }
 
     /// Adds key names to all ledgers and markers. `kept` is set if the keys stay on the server at the end. Returns
-    /// `None` if all ledgers contain the names already.
+    /// `None` if all ledgers already contain the names.
     pub fn note(&mut self, span: &KeySpan, kept: bool) -> Option<HolderReplies<()>> {
         if self.cover(span) {
             return None;
@@ -197,9 +196,8 @@ impl Holders {
         Some(self.ask(|holder| holder.control.mark(&holder.ledger)))
     }
 
-    /// Handles a failure to write a marker. If the only server has refused the marker, nothing was written,
-    /// and the ledger is emptied. In a cluster, other primaries may already have markers, so the ledgers stay
-    /// unchanged.
+    /// Handles a failure to write a marker. If the only server has refused the marker, redyno has written nothing, and
+    /// empties the ledger. In a cluster, other primaries may already have markers, so the ledgers stay unchanged.
     pub fn not_marked(&self, error: &ServerError) {
         if error.is_refused() && !self.is_cluster() {
             self.all.iter().for_each(|holder| holder.ledger.drop_keys());
@@ -218,7 +216,8 @@ impl Holders {
         self.controls.entry(number).or_insert(control);
     }
 
-    /// Updates the holders if other nodes are primaries now, and writes the markers of new holders. Call this often.
+    /// Updates the holders if other nodes are primaries now, and writes the markers of new holders. Call this function
+    /// often.
     ///
     /// # Errors
     /// Fails if a control plane cannot be started. The error is a message.

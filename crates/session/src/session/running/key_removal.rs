@@ -14,7 +14,7 @@ use std::{
 use super::holders::{Holder, Holders};
 use crate::server::{Answer, Cleaning, CleaningProgress, CleaningResult, Ledger, Marker, ServerError, Slots};
 
-/// The interval between two reports of a removal's progress.
+/// The time between two reports of a removal's progress.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// The timeout for a server's reply to each command.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// being a primary.
 const ATTEMPTS: u32 = 3;
 
-/// Removes the keys of `runs` from all holders. Reports the progress to `look`, five times a second; the removal stops
+/// Removes the keys of `runs` from all holders. Calls `look` with the progress five times a second. The removal stops
 /// when `look` returns false.
 ///
 /// # Errors
@@ -60,8 +60,8 @@ pub fn remove_keys(
     }
 }
 
-/// Removes the keys from all holders once. Returns two values: whether all keys were scanned, and whether it
-/// is certain that no key escaped the scan by moving to another node.
+/// Removes the keys from all holders once. Returns whether all keys were scanned, and whether it is certain that no key
+/// moved to another node and escaped the scan.
 fn round(
     holders: &mut Holders,
     runs: &[Marker],
@@ -140,9 +140,8 @@ fn progress(cleanings: &[Cleaning], before: u64) -> CleaningProgress {
     cleanings.iter().fold(CleaningProgress { removed: before, ..CleaningProgress::default() }, sum)
 }
 
-/// Removes the markers of runs whose keys are removed. On each holder, this removes the markers of `ledgers`,
-/// and markers of the same runs that have moved to this holder from other nodes. If a ledger still has
-/// changes to undo, its marker stays.
+/// Removes the markers of runs whose keys are removed. Each holder loses the markers of `ledgers`, and markers of the
+/// same runs that have moved to this holder from other nodes. If a ledger still has changes to undo, its marker stays.
 ///
 /// # Errors
 /// Fails if a server does not answer or refuses a command.

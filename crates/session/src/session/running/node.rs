@@ -68,7 +68,7 @@ pub(super) struct SessionNode {
     pub(super) gate: WriteGate,
     pub(super) refusals: Refusals,
     pub(super) tuning: Tuning,
-    /// Whether the node is only watched: it never gets load.
+    /// Whether the node is only watched. Such a node never gets load.
     pub(super) is_watched: bool,
     /// Whether the node could not be reached before the session began.
     pub(super) is_unreachable: bool,

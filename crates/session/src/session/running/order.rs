@@ -22,14 +22,14 @@ pub enum Order {
     Carry(u16),
     /// Run the prefill for the workload of these load settings again, and then apply them.
     Prefill(Knobs),
-    /// Set a parameter of the server; the user has agreed to this change.
+    /// Set a parameter of the server. The user has agreed to this change.
     SetConfig {
         /// The parameter to set.
         parameter: &'static Parameter,
         /// The new value of the parameter.
         to: String,
     },
-    /// Scan the keys of a node; [`Notice::Keys`] reports the results.
+    /// Scan the keys of a node. [`Notice::Keys`] reports the results.
     ScanKeys {
         /// The number of the node, from 0.
         node: usize,
@@ -51,21 +51,21 @@ pub enum Order {
     Mark(Mark),
     /// Record an event of an experiment.
     Event(EventKind),
-    /// Start a recording in a new file; [`Notice::Recording`] reports its progress.
+    /// Start a recording in a new file. [`Notice::Recording`] reports its progress.
     StartRecording,
     /// End the recording.
     StopRecording,
-    /// Play a recording; [`Notice::Played`] reports its progress.
+    /// Play a recording. [`Notice::Played`] reports its progress.
     Play {
         /// The first moment to play, in seconds of the session.
         from_s: f64,
-        /// The speed: how many seconds of the session to play per second.
+        /// The speed: the number of seconds of the session to play per second.
         speed: f64,
     },
     /// Pause playing.
     Pause,
-    /// Read a part of a recording again; [`Delivery::Stretch`] contains the result. If several orders of this kind
-    /// wait, only the last of them is carried out.
+    /// Read a part of a recording again. [`Delivery::Stretch`] contains the result. If several orders of this kind
+    /// wait, the session carries out only the last order.
     Refine(Reread),
     /// End the session.
     End,
@@ -76,12 +76,12 @@ pub enum Order {
 pub enum Delivery {
     /// A record of the session.
     Record(Arc<Record>),
-    /// A notice that no record contains, and the number of the node concerned, from 0. Notices about the
-    /// whole session have node 0.
+    /// A notice that no record contains, and the node number of the notice, from 0. Notices about the whole session
+    /// have node 0.
     Notice(u16, Notice),
     /// A part of a recording that was read again.
     Stretch(Arc<Excerpt>),
-    /// A refused order that this peer had sent, and the reason as a message.
+    /// An order of this peer that the session refused, and the reason as a message.
     Refused(Order, String),
 }
 
@@ -94,8 +94,8 @@ impl From<Arc<Record>> for Delivery {
 /// A notice from a session to its peers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// The load waits until the user allows writing to the server. The text describes the server's other data and what
-    /// will be written. Answer with [`Order::AllowWrites`].
+    /// The load waits until the user allows writing to the server. The text describes the server's other data and the
+    /// planned writes. Answer with [`Order::AllowWrites`].
     FirstWrite(String),
     /// The requested load settings may do harm. The text describes the harm. The previous load continues
     /// until the user allows the new settings. Answer with [`Order::AllowWrites`].
@@ -112,14 +112,15 @@ pub enum Notice {
     Read(f64),
     /// A recording has been played up to this moment, in seconds of the session.
     Played(f64),
-    /// The results of a key scan so far. No record contains these results, because the results include names of keys.
+    /// The results of a key scan so far. Records do not contain these results, because the results include names of
+    /// keys.
     Keys(Box<KeyReport>),
-    /// The state of the running recording; `None` when it has ended.
+    /// The state of the running recording. `None` when the recording has ended.
     Recording(Option<RecordingState>),
-    /// The replayed recording has ended: no more records will come, but the screen stays open.
+    /// The replayed recording has ended. No more records will come, but the screen stays open.
     Ended,
-    /// The session ends and the screen closes: the time of the session is over, or the user ended it. Peers
-    /// still receive the last records, and notices about the changes that redyno has undone.
+    /// The session ends and the screen closes, because the time of the session is over or the user ended the session.
+    /// Peers still receive the last records, and notices about the changes that redyno has undone.
     Leave,
     /// Keys are being removed.
     Cleaning(CleaningProgress),

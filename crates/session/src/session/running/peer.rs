@@ -15,7 +15,7 @@ use crate::session::{
     queue::{Feed, Queue, queue},
 };
 
-/// A peer of a session, such as a screen, printed lines or an experiment: it receives records and sends orders. The
+/// A peer of a session, such as a screen, printed lines or an experiment. A peer receives records and sends orders. The
 /// session continues when a peer is dropped.
 #[derive(Debug)]
 pub struct Peer {
@@ -25,7 +25,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Sends an order to the session. A refused order comes back as [`Delivery::Refused`]; orders after the end of the
+    /// Sends an order to the session. A refused order comes back as [`Delivery::Refused`]. Orders after the end of the
     /// session are ignored.
     pub fn order(&self, order: Order) {
         let _ = self.orders.send((self.id, order));
@@ -39,8 +39,8 @@ impl Peer {
     /// Waits at most `limit` for the next delivery, and returns this delivery.
     ///
     /// # Errors
-    /// [`RecvTimeoutError::Timeout`] if no delivery arrived in time, and [`RecvTimeoutError::Disconnected`] if the
-    /// session is over and no delivery is left.
+    /// Returns [`RecvTimeoutError::Timeout`] if no delivery arrived in time. Returns [`RecvTimeoutError::Disconnected`]
+    /// if the session is over and no delivery is left.
     pub fn next_within(&self, limit: Duration) -> Result<Delivery, RecvTimeoutError> {
         self.deliveries.next_within(limit)
     }

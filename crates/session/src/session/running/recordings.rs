@@ -1,5 +1,5 @@
 //! The recordings and exports of a session. An export runs until the end of the session. The command line or the screen
-//! starts a recording; only one recording runs at a time.
+//! starts a recording. Only one recording runs at a time.
 
 use std::{
     path::{Path, PathBuf},
@@ -29,15 +29,15 @@ pub(super) struct Recordings {
     redacts: bool,
     /// The path and size of the current recording, as last reported.
     reported: Option<(PathBuf, u64)>,
-    /// The files about which a warning was sent, because they accept no data.
+    /// The files that accept no data. redyno has sent a warning about these files.
     behind: Vec<PathBuf>,
     /// The error of the first file that failed.
     failed: Option<Arc<SessionFileError>>,
 }
 
 impl Recordings {
-    /// Returns an empty set of files. Recordings and exports that are added later contain only the data that
-    /// `commission` allows.
+    /// Returns an empty set of files. Recordings and exports that start later contain only the data that `commission`
+    /// allows.
     pub fn of(commission: &Commission) -> Self {
         let (keeps_arguments, redacts) = (commission.keeps_arguments, commission.redacts);
         Self { keeps_arguments, redacts, ..Self::default() }
@@ -64,7 +64,7 @@ impl Recordings {
         Ok(listener.keeping_arguments(self.keeps_arguments))
     }
 
-    /// Starts a recording into a new file in `folder`; the file name consists of `target` and the present time.
+    /// Starts a recording into a new file in `folder`. The file name consists of `target` and the present time.
     ///
     /// # Errors
     /// Returns a message if a recording is in progress or the file cannot be created.
@@ -76,7 +76,7 @@ impl Recordings {
         self.start(writer, since_s).map_err(|error| format!("cannot start recording: {error}"))
     }
 
-    /// Ends the current recording; [`poll`](Self::poll) reports when the file is complete.
+    /// Ends the current recording. [`poll`](Self::poll) reports when the file is complete.
     ///
     /// # Errors
     /// Returns a message if no recording is running.
@@ -139,7 +139,7 @@ impl Recordings {
         notices
     }
 
-    /// Waits until all files are written. Call this only after the session has ended.
+    /// Waits until all files are written. Call this function only after the session has ended.
     ///
     /// # Errors
     /// Returns the first error of a file, now or during the session.

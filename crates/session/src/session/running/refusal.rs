@@ -2,8 +2,8 @@
 //! permanently, because a password or a permission is missing. A worker thread died. An agent of a fleet
 //! refuses its share.
 //!
-//! Other errors are counted, and the run continues. Without this rule, a run whose requests were all refused
-//! would look like a measurement.
+//! Other errors are counted, and the run continues. Without this module, a run without a single accepted request would
+//! look like a measurement.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ impl Refusals {
         Self { keeps_going, ..Self::default() }
     }
 
-    /// Adds the next record. If the load must stop, returns the reason, once for each segment.
+    /// Adds the next record. Returns the reason if the load must stop. The reason is returned once for each segment.
     pub fn push(&mut self, record: &Record) -> Option<String> {
         match record {
             Record::Event(Event { what: what @ EventKind::AgentLost { agent, .. }, .. }) => {
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(refusals.push(&died("docs.csv: it has changed")), None, "said once");
     }
 
-    /// An earlier version ended with exit code 0.
+    /// Tests the exit code after a refusal. An earlier version ended with exit code 0.
     #[test]
     fn the_results_are_incomplete_while_an_agent_is_lost() {
         let mut refusals = Refusals::new(false);

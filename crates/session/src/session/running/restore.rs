@@ -1,5 +1,5 @@
-//! Restores the server parameters that a session has set, and deletes the objects (scripts, functions or
-//! indexes) that its setups have created. Each function returns a line of text about its result.
+//! Restores the server parameters that a session has set. Also deletes the objects (scripts, functions or indexes) that
+//! the session's setups have created. Each function returns a line of text about its result.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::{
 /// The timeout for the server's reply to each command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
-/// The timeout for deleting an index over HTTP. The server first finishes the requests that it is processing,
-/// and only then answers the deletion.
+/// The timeout for deleting an index over HTTP. The server first finishes the requests that it is processing. It
+/// answers the deletion only then.
 const LIMIT_BY_HTTP: Duration = Duration::from_secs(30);
 
 /// Restores a server parameter of `ledger`, and returns a line about the result. If another client has changed the
-/// parameter meanwhile, the parameter stays as it is.
+/// parameter meanwhile, redyno does not change the parameter.
 ///
 /// # Errors
 /// Returns a message with the command for the user to run.

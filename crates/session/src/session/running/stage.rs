@@ -29,7 +29,7 @@ pub(super) enum GateStage {
     Preparing(Steps, HolderReplies<SetUp>),
     /// Writes are allowed.
     Open,
-    /// Further key names are being added to the marker; after that, writes are allowed.
+    /// Further key names are being added to the marker. Afterwards, writes are allowed.
     Extending(HolderReplies<()>),
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Admission {
     Pass(Knobs),
     /// The user must agree before redyno writes.
     Ask(String),
-    /// The user must agree because the load may do harm; the previous load may continue meanwhile.
+    /// The user must agree because the load may do harm. The previous load may continue meanwhile.
     Warn(String),
     /// The load cannot run, and stays off.
     Refuse(String),
@@ -77,8 +77,8 @@ impl Admission {
     /// Returns the load settings that may take effect, if there are any.
     ///
     /// # Errors
-    /// If no load settings may take effect, returns a notice for the peers. If there is a user
-    /// (`is_attended`), the notice can be a question. Otherwise it says that the load stays off.
+    /// If no load settings may take effect, returns a notice for the peers. If there is a user (`is_attended`), the
+    /// notice can be a question. Otherwise, the notice says that the load stays off.
     pub fn knobs(self, is_attended: bool) -> Result<Knobs, Notice> {
         Err(match self {
             Self::Pass(knobs) => return Ok(knobs),
@@ -94,7 +94,7 @@ pub(super) fn modules(knobs: &Knobs) -> BTreeSet<String> {
     if knobs.load { knobs.workload.commands_of_modules() } else { BTreeSet::new() }
 }
 
-/// Returns the commands of the workload that may write keys of other owners.
+/// Returns the commands of the workload that may write keys of other clients.
 pub(super) fn others(knobs: &Knobs) -> BTreeSet<String> {
     if knobs.load { knobs.workload.literal_writes() } else { BTreeSet::new() }
 }

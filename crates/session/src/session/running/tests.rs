@@ -51,7 +51,8 @@ fn start(commission: Commission, peers: usize) -> (Session, Vec<Peer>, Sender<Si
     (session, peers, signals)
 }
 
-/// Returns, for each segment with load that a peer receives until the end of the session, the number of clients.
+/// Returns the number of clients in each segment with load. The peer receives these segments until the end of the
+/// session.
 fn clients_seen(peer: &Peer) -> Vec<u32> {
     let segment = |delivery| match delivery {
         Delivery::Record(record) => match &*record {
@@ -234,7 +235,7 @@ fn without_a_screen_a_session_begins_only_if_all_settings_are_allowed() {
     begin(alone()).unwrap().0.end();
 }
 
-/// Returns the next record that a peer receives and `what` accepts.
+/// Returns the next record of a peer that `what` accepts.
 fn next<T>(peer: &Peer, what: impl Fn(&Record) -> Option<T>) -> T {
     loop {
         let delivery = peer.next_within(PATIENCE).expect("the session goes on");

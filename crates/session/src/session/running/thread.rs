@@ -14,11 +14,13 @@ use super::{
 };
 use crate::{clock::TICK_NS, session::SessionFileError};
 
-/// How often the thread checks for records, replies and signals under load. Orders wake the thread at once.
+/// The time between two checks of the thread for records, replies and signals under load. Orders wake the thread at
+/// once.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
-/// The same interval without load, in ns. One of four checks is directly after the collector has read a tick's reports.
+/// The time between two checks without load, in ns. One of four checks is directly after the collector has read a
+/// tick's reports.
 const IDLE_LOOK_NS: u64 = TICK_NS / 4;
-/// The collector has made the records at most this long after the end of a tick: 15 ms, in ns.
+/// The longest time from the end of a tick until the collector has made the records: 15 ms, in ns.
 const COLLECTED_NS: u64 = 15_000_000;
 
 /// The reason why a session ended.
@@ -28,25 +30,24 @@ pub enum EndedBy {
     Itself,
     /// A signal ended the session.
     Signal,
-    /// The server of a node refuses the load permanently, a worker died, or agents of a fleet were lost until
-    /// the end. Only a session without a screen ends for this reason. The fields are the node number and the
-    /// reason.
+    /// The server of a node refuses the load permanently, a worker died, or agents of a fleet were lost until the end.
+    /// Only a session without a screen ends for this reason. The fields are the node number and the reason.
     Refusal(u16, String),
 }
 
 /// The result of a session.
 #[derive(Debug)]
 pub struct SessionResult {
-    /// Why the session ended.
+    /// The reason why the session ended.
     pub by: EndedBy,
-    /// `Ok` if all files are complete; otherwise the first error of a file.
+    /// `Ok` if all files are complete. Otherwise the first error of a file.
     pub recorded: Result<(), Arc<SessionFileError>>,
-    /// The numbers of the nodes at which redyno could not undo all its changes. Keys that redyno keeps on
-    /// request do not count. The session has already reported the changes that were not undone.
+    /// The numbers of the nodes at which redyno could not undo all its changes. Keys that redyno keeps on request do
+    /// not count. The session has already reported these changes.
     pub left: Vec<u16>,
 }
 
-/// Runs the session to its end and cleans up. After a panic the function also cleans up, and then panics again.
+/// Runs the session to its end and cleans up. After a panic, the function also cleans up, and then panics again.
 pub(super) fn run(mut running: LiveSession) -> SessionResult {
     let ended = catch_unwind(AssertUnwindSafe(|| run_until_end(&mut running)));
     running.peers.send(0, Notice::Leave);

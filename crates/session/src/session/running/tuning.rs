@@ -39,7 +39,7 @@ pub(super) enum SetOutcome {
     Set(ConfigChange),
     /// A message for the user.
     Note(Notice),
-    /// The parameter was not set, or it is unknown whether it was set. The text is the reason.
+    /// The parameter was not set, or its state is unknown. The text is the reason.
     NotSet(Wish, String),
 }
 

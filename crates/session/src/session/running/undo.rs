@@ -1,5 +1,5 @@
-//! Ends a session: waits for the last replies and records. Then it restores parameters, undoes setups and
-//! removes keys at all nodes.
+//! Ends a session: waits for the last replies and records, restores parameters, undoes setups, and removes keys at all
+//! nodes.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -26,14 +26,14 @@ use crate::{
 /// The longest wait for a server's last status. The wait is short, so that a hanging server does not delay the end.
 const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
 
-/// The longest wait until the target's name was looked up again, which takes some seconds during a failover.
+/// The longest wait for a new lookup of the target's name. During a failover, the lookup takes some seconds.
 const FOLLOW_LIMIT: Duration = Duration::from_secs(8);
 
 /// The result of ending a session.
 #[derive(Default)]
 pub(super) struct CleanupResult {
-    /// The number of the node whose load ended early or is incomplete, and the reason; `None` if the last records show no
-    /// such node.
+    /// The node with a load that ended early or is incomplete, and the reason. `None` if the last records show no such
+    /// node.
     pub(super) refused: Option<(u16, String)>,
     /// The first error of a recording or an export, if a file is incomplete.
     pub(super) recorded: Option<Arc<SessionFileError>>,
@@ -45,8 +45,8 @@ pub(super) struct CleanupResult {
 }
 
 /// Ends all measurement, sends the last records to the peers, restores the servers' parameters, undoes setups and
-/// removes the keys. An interrupt or a `kill` stops the removal of keys; the remaining keys are reported. Peers that
-/// are slow do not delay the end.
+/// removes the keys. An interrupt or a `kill` stops the removal of keys, and the session reports the remaining keys.
+/// Slow peers do not delay the end.
 pub(super) fn undo(running: LiveSession) -> CleanupResult {
     let LiveSession { mut live, mut nodes, records, recordings, mut peers, signals, .. } = running;
     live.end_load();
@@ -75,9 +75,8 @@ pub(super) fn undo(running: LiveSession) -> CleanupResult {
     broken.map_or(undone, |panic| resume_unwind(panic))
 }
 
-/// Restores, at all nodes, the parameters that were set. Calls `report` for each parameter with the node's
-/// number and a line about the result. Returns the numbers of the nodes at which a parameter could not be
-/// restored.
+/// Restores the parameters that were set, at all nodes. Calls `report` for each parameter with the node's number and a
+/// line about the result. Returns the numbers of the nodes at which a parameter could not be restored.
 pub(super) fn restore_parameters(nodes: &mut [SessionNode], mut report: impl FnMut(u16, String)) -> Vec<u16> {
     let mut left = Vec::new();
     for SessionNode { number, control, target, tuning, .. } in nodes {
@@ -88,8 +87,8 @@ pub(super) fn restore_parameters(nodes: &mut [SessionNode], mut report: impl FnM
     left
 }
 
-/// Undoes setups, and removes the keys of the run. If the keys are kept, reports how to use the keys again. Call this
-/// only when the load is off.
+/// Undoes setups, and removes the keys of the run. If the keys are kept, reports how to use these keys again. Call this
+/// function only when the load is off.
 pub(super) fn undo_writes(
     nodes: &mut [SessionNode],
     signals: &Receiver<Signal>,
@@ -171,8 +170,8 @@ fn undo_setup(node: &mut SessionNode, peers: &mut Peers) -> bool {
     is_gone
 }
 
-/// Returns the command that removes keys, as the end of a line about keys that stay on the server. memcached
-/// cannot list keys, so `redyno clean` cannot remove keys from memcached.
+/// Returns the command that removes keys, as the end of a line about keys that stay on the server. memcached cannot
+/// list keys, so `redyno clean` cannot remove keys from memcached.
 fn later(them: &str, holders: &Holders) -> String {
     let targets = holders.servers_to_clean();
     if targets.iter().all(|target| target.dialect.lists_keys()) {

@@ -4,8 +4,8 @@
 use super::{History, Level, Quantiles, history::Merge};
 use crate::stats::{Blend, Compact, Latency};
 
-/// A time slot keeps the latencies of at most this many segments separate. If there are more segments, the
-/// latencies of the shortest segments are added up, and this sum has no percentiles.
+/// A time slot keeps the latencies of at most this many segments separate. If there are more segments, the latencies of
+/// the shortest segments are summed. This sum has no percentiles.
 const MOST_PARTS: usize = 4;
 /// The number of the entry for the sum of the shortest segments. Real segments have numbers from 1.
 const SHARED: u32 = 0;

@@ -27,8 +27,8 @@ pub struct LoadCell {
     pub waiting_ns: u64,
     /// Connections that carried load at the end of the time slot.
     pub clients: u32,
-    /// The lowest and the highest rate among the finest time slots that were merged into this time slot, in
-    /// replies per second.
+    /// The lowest and the highest rate in replies per second. They come from the finest time slots that were merged
+    /// into this time slot.
     extremes: Option<(f64, f64)>,
 }
 
@@ -120,8 +120,8 @@ impl PingCell {
         }
     }
 
-    /// Returns whether most round trips could not be divided into their parts. Then the parts of the other
-    /// PINGs are misleading, because during a stall only fast PINGs can be divided.
+    /// Returns whether most round trips could not be divided into their parts. The parts of the other PINGs are then
+    /// misleading, because only fast PINGs can be divided during a stall.
     pub fn lacks_parts(&self) -> bool {
         self.left_out * 2 > self.answered
     }
@@ -151,8 +151,8 @@ impl Merge for PingCell {
 pub struct CommandCell {
     /// The length of the time that these statistics cover, in seconds.
     pub length_s: f64,
-    /// The statistics by command. If there are more than `MOST_COMMANDS` commands, the rest is added up under the name
-    /// [`OTHER`].
+    /// The statistics by command. If there are more than `MOST_COMMANDS` commands, the statistics of the rest are
+    /// summed under the name [`OTHER`].
     pub stats: BTreeMap<String, CommandStat>,
     /// The calls of redyno's control plane, and their time in microseconds.
     pub own: CommandStat,
@@ -211,12 +211,13 @@ impl Merge for CommandCell {
 /// The server's figures during a time slot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
-    /// The last status of the server in the time slot, without the statistics of commands. These are in
-    /// `commands`.
+    /// The last status of the server in the time slot, without the statistics of commands. The field `commands` has the
+    /// statistics of commands.
     pub last: Option<Arc<Moment<Status>>>,
     /// The last sample of redyno's machine in the time slot.
     pub host: Option<Arc<Moment<HostSample>>>,
-    /// The highest value of each figure in the time slot; for figures that count events, the highest rate per second.
+    /// The highest value of each figure in the time slot. For figures that count events, this is the highest rate per
+    /// second.
     pub highest: Gauges,
     /// The commands that the server ran.
     pub commands: CommandCell,

@@ -9,7 +9,7 @@ pub enum ErrorSource {
     Load,
     /// Requests of the load in a phase that is not measured: `prefill` or `warm-up`.
     Aside(&'static str),
-    /// PINGs, with the name that the dialect has for them.
+    /// PINGs. The field is the name of PING in the dialect.
     Ping(&'static str),
 }
 
@@ -25,11 +25,11 @@ impl ErrorSource {
 pub struct ErrorCount {
     /// The number of requests or PINGs with this error.
     pub count: u64,
-    /// The name of PING if the errors are of PINGs; `None` for errors of requests.
+    /// The name of PING if these are errors of PINGs. `None` for errors of requests.
     pub ping: Option<&'static str>,
     /// The errors in `count` that are not from the measured load, by phase: `prefill` or `warm-up`.
     pub aside: BTreeMap<&'static str, u64>,
-    /// The first message of this kind of error; `None` until a message has arrived.
+    /// The first message of this kind of error. `None` until a message has arrived.
     pub first: Option<String>,
     /// The time of the latest error of this kind, in whole seconds of the session.
     pub last_s: u64,

@@ -31,8 +31,8 @@ use crate::{
 /// The number of ticks (quarter seconds) that the history keeps in full detail: 100 s. With this number, a
 /// history of eight hours needs less than 60 MB; see [`History`].
 const KEPT: usize = 400;
-/// The largest number of nodes with full detail. If there are more nodes, each node keeps fewer detailed
-/// ticks (quarter seconds), so that the memory for all nodes together does not grow.
+/// The largest number of nodes with full detail. With more nodes, each node keeps fewer detailed ticks (quarter
+/// seconds). The memory for all nodes together then does not grow.
 const MOST_AT_FULL: usize = 4;
 /// The largest number of kept events, and of kept notes.
 const KEPT_EVENTS: usize = 10_000;
@@ -56,7 +56,8 @@ impl Default for TimelineOptions {
     }
 }
 
-/// The timeline of a session: everything that screens and reports show, computed from the session's records.
+/// The timeline of a session contains everything that screens and reports show. It is computed from the session's
+/// records.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     /// The time of the latest record, in seconds of the session.
@@ -82,12 +83,12 @@ pub struct Timeline {
     pub(super) server: History<ServerCell>,
     pub(super) status: Option<Moment<Status>>,
     pub(super) host: Option<Moment<HostSample>>,
-    /// The usual levels of the figures. Level shifts (lasting changes) that are found with them are dropped
-    /// here, because the records already contain level shifts as events.
+    /// The usual levels of the figures. The timeline drops the level shifts (lasting changes) that it finds, because
+    /// the records already contain level shifts as events.
     pub(super) watches: FigureWatches,
     /// The segments.
     pub segments: Segments,
-    /// The starts and numbers of the segments that another node has begun, for a node that is only watched.
+    /// The starts and numbers of the segments that another node has begun. Used for a node that is only watched.
     pub(super) followed: VecDeque<(f64, u32)>,
     pub(super) pings: PingWindows,
     pub(super) ping_cells: History<PingCell>,
@@ -355,7 +356,7 @@ impl Timeline {
     }
 }
 
-/// Returns the start of the period that `record` changes, in seconds; `None` if `record` adds no measurement.
+/// Returns the start of the period that `record` changes, in seconds. Returns `None` if `record` adds no measurement.
 fn changes_since(record: &Record) -> Option<f64> {
     match record {
         Record::Server(_) | Record::Host(_) => Some(record.t_s()? - POLL_REACH_S),

@@ -1,5 +1,5 @@
-//! Groups a session's events for lists and for the time axis. The begin and the end of the same activity
-//! become one episode. Equal events become one line.
+//! Groups a session's events for lists and for the time axis. The beginning and the end of the same activity become one
+//! episode. Equal events become one line.
 //!
 //! ```text
 //!   save began … save ended        ─► an episode with a length
@@ -10,8 +10,8 @@ use std::collections::HashMap;
 
 use crate::{events::EventKind, session::Event, units};
 
-/// Equal events are shown in one line if at most this many seconds lie between one event and the next. After
-/// a longer pause, the next event gets a new line.
+/// The largest number of seconds between two equal events in one line. After a longer pause, the next event gets a new
+/// line.
 const APART_S: f64 = 60.0;
 
 /// An event without a length, or the beginning and the end of an event that lasts.
@@ -21,8 +21,8 @@ pub struct Episode<'a> {
     pub event: &'a Event,
     /// The start of the episode, in seconds of the session.
     pub from_s: f64,
-    /// The end of the episode, in seconds of the session: infinite while the episode lasts, and equal to the start if
-    /// the episode has no length.
+    /// The end of the episode, in seconds of the session. The end is infinite while the episode lasts. If the episode
+    /// has no length, the end is equal to the start.
     pub until_s: f64,
 }
 
@@ -84,13 +84,13 @@ struct EqualEvents {
     ends_ns: Option<(u64, u64)>,
     /// The client, if all the events have the same client.
     client: Option<String>,
-    /// The sum of the further slow log entries, and of those that redyno did not read.
+    /// Two sums: the number of further slow log entries, and the number of entries that redyno did not read.
     counted: [u64; 2],
     state_of: Option<&'static str>,
 }
 
 /// Returns one line for each group of equal events, ordered by the time of the group's latest event. Events of a pair,
-/// such as `unreachable` and `reachable`, keep their order: an event ends the groups of the other states.
+/// such as `unreachable` and `reachable`, keep their order: each of the two events ends the group of the other.
 pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<FoldedEvents<'a>> {
     let mut lines: Vec<FoldedEvents<'a>> = Vec::new();
     let mut groups: HashMap<(&str, String), EqualEvents> = HashMap::new();

@@ -1,13 +1,14 @@
-//! Applies the segments of the node with load to the timelines of other nodes. A node without load has a
-//! single segment of its own, but its PINGs are measured while the load on another node changes. Its
-//! statistics must not mix two settings of this load.
+//! Applies the segments of the node with load to the timelines of other nodes. A node without load has a single segment
+//! of its own. Its PINGs are measured while the load on another node changes. The statistics of its PINGs must not mix
+//! two settings of this load.
 
 use super::{Measure, Reading, Timeline, fold::push_bounded};
 use crate::session::{Interval, Record, Segment};
 
 impl Timeline {
-    /// If the record contains results of the load, returns them with their segment and all later segments;
-    /// otherwise `None`. Several nodes may share this load. Call this on the timeline of the first node.
+    /// Returns the results of the load in the record, with their segment and all later segments. Returns `None` if the
+    /// record has no such results. Several nodes may share this load. Call this function on the timeline of the first
+    /// node.
     pub fn load_of_nodes<'a>(&self, record: &'a Record) -> Option<(&'a Interval, Vec<Segment>)> {
         let Record::Interval(interval) = record else { return None };
         let since =
@@ -18,7 +19,7 @@ impl Timeline {
     }
 
     /// Adds the results of node `node` in an interval of the whole load. An interval without results of the node counts
-    /// too, because the node was idle in this time. `segments` are the interval's segment and all later ones.
+    /// too, because the node was idle in this time. `segments` has the interval's segment and all later segments.
     pub fn push_part(&mut self, node: u16, interval: &Interval, segments: &[Segment]) {
         self.begin_part(node, interval, segments);
         if let (true, Some(start)) = (self.has_part(), segments.first()) {
@@ -26,7 +27,8 @@ impl Timeline {
         }
     }
 
-    /// When node `node` first gets a part of the load, ends its segment without load and begins `segments`.
+    /// Handles the first part of the load that node `node` gets. Ends the node's segment without load, and begins
+    /// `segments`.
     pub fn begin_part(&mut self, node: u16, interval: &Interval, segments: &[Segment]) {
         if !self.has_part() && interval.nodes.contains_key(&node) {
             for start in segments {
@@ -35,7 +37,7 @@ impl Timeline {
         }
     }
 
-    /// Returns whether the node gets or got a part of the load of all nodes.
+    /// Returns whether the node gets or has got a part of the load of all nodes.
     pub fn has_part(&self) -> bool {
         self.segments.iter().any(|own| own.start.is_part)
     }

@@ -1,4 +1,5 @@
-//! One column of a heat map: the number of requests by latency. Each bin is about a tenth wider than the bin below it.
+//! One column of a heat map: the number of requests by latency. Each bin is about a tenth wider than the next lower
+//! bin.
 //!
 //! All columns have the same bins, so that a screen can change its scale without new data.
 
@@ -14,9 +15,9 @@ pub struct Heat {
     is_open_loop: bool,
 }
 
-/// The start of the lowest bin, in nanoseconds; shorter latencies are counted in this bin too.
+/// The start of the lowest bin, in nanoseconds. The lowest bin also counts shorter latencies.
 const LOWEST_NS: f64 = 100.0;
-/// The number of powers of ten that the bins cover: 100 ns to 100 s. Longer latencies are counted in the last bin.
+/// The number of powers of ten that the bins cover: 100 ns to 100 s. The last bin also counts longer latencies.
 const DECADES: usize = 9;
 
 impl Heat {
@@ -38,7 +39,8 @@ impl Heat {
 static ENDS_NS: LazyLock<Vec<u64>> =
     LazyLock::new(|| (1..=DECADES * Heat::A_DECADE).map(|n| Heat::start_ns(n).round() as u64).collect());
 
-/// Counts the requests of these time slots by latency: by response time in open loop, by service time in closed loop.
+/// Counts the requests of these time slots by latency. The latency is the response time in open loop, and the service
+/// time in closed loop.
 pub(super) fn of(service: &[&BySegment], response: &[&BySegment]) -> Heat {
     let open: BTreeSet<u32> = response.iter().flat_map(|cell| cell.segments()).collect();
     let mut counts = vec![0; ENDS_NS.len()];

@@ -1,20 +1,19 @@
-//! The history of a whole session in limited memory: fine near the present, coarser further back.
+//! The history of a whole session in limited memory. The history is fine near the present, and coarser further back.
 //!
 //! ```text
 //!  level 2      level 1    level 0
 //! [  1 s   ][  1 s   ][½ s][½ s][¼][¼][¼][¼] now
 //! ```
-//! A cell (time slot) that is too old for its level is merged with its neighbour into one cell of the next
-//! level. Cells of each level are twice as long as the cells of the level before. Each level has the same
-//! number of cells, so each level reaches twice as far back as the level before. A day needs nine levels.
-//! [`Merge`] defines how values are merged; counts are never lost. Time without a value is a gap and needs no
-//! memory. If a part of a recording was read again, the history of this part has a last level. Cells of the
-//! last level are not merged.
+//! A cell (time slot) that is too old for its level is merged with its neighbour into one cell of the next level. Cells
+//! of each level are twice as long as the cells of the level before. Each level has the same number of cells, so each
+//! level reaches twice as far back as the level before. A day needs nine levels. [`Merge`] defines how values are
+//! merged. Counts are never lost. Time without a value is a gap and needs no memory. If a part of a recording was read
+//! again, the history of this part has a last level. Cells of the last level are not merged.
 
 use std::collections::VecDeque;
 
-/// The largest number of a step (a step is the shortest time slot): 2^53, which no session reaches. All later
-/// moments are counted in the last step.
+/// The largest number of a step (the shortest time slot): 2^53. No session reaches this number. All later moments would
+/// be counted in the last step.
 const LAST_STEP: f64 = 9_007_199_254_740_992.0;
 
 /// A value of a time slot that can be merged with the value of the next time slot.
@@ -30,9 +29,9 @@ pub struct History<T> {
     /// The number of time slots of each level.
     kept: u64,
     newest: u64,
-    /// The last level: its time slots are not merged any more.
+    /// The last level. Its time slots are not merged.
     coarsest: usize,
-    /// Each measurement began at most this many seconds before its time slot.
+    /// The longest time between the beginning of a measurement and the beginning of its time slot, in seconds.
     longest_s: f64,
     levels: Vec<VecDeque<StoredSlot<T>>>,
 }
@@ -43,7 +42,8 @@ struct StoredSlot<T> {
     index: u64,
     /// The start of the earliest measurement in the time slot, in seconds.
     since_s: f64,
-    /// The end of the latest measurement that was longer than the time slot, in seconds; 0 if there was none.
+    /// The end of the latest measurement that was longer than the time slot, in seconds. 0 if there was no such
+    /// measurement.
     until_s: f64,
     value: T,
 }
@@ -53,11 +53,11 @@ struct StoredSlot<T> {
 pub struct TimeSlot<'a, T> {
     /// The start of the time slot, in seconds.
     pub start_s: f64,
-    /// The start of the covered time, in seconds. It is before `start_s` if a measurement was longer than the
+    /// The start of the covered time, in seconds. This moment is before `start_s` if a measurement was longer than the
     /// time slot.
     pub from_s: f64,
-    /// The end of the covered time, in seconds. It is a little after the time slot if a long measurement
-    /// ended late.
+    /// The end of the covered time, in seconds. This moment is a little after the time slot if a long measurement ended
+    /// late.
     pub to_s: f64,
     /// The value of the time slot.
     pub value: &'a T,
@@ -72,12 +72,12 @@ impl<T: Default + Merge> History<T> {
         Self { step_s, kept, newest: 0, coarsest, longest_s: 0.0, levels: Vec::new() }
     }
 
-    /// Returns the value of the time slot for a measurement of `length_s` seconds that ended at `t_s`; creates the time
+    /// Returns the value of the time slot for a measurement of `length_s` seconds that ended at `t_s`. Creates the time
     /// slot if needed.
     ///
-    /// A measurement belongs to the time slot that contains the middle of its last `step_s` seconds. So it
-    /// may end a little after its time slot. If a measurement is longer than its time slot, it also covers
-    /// time before the slot.
+    /// A measurement belongs to the time slot that contains the middle of its last `step_s` seconds. The measurement
+    /// may therefore end a little after its time slot. A measurement that is longer than its time slot also covers time
+    /// before the slot.
     pub fn entry(&mut self, t_s: f64, length_s: f64) -> &mut T {
         let inside = t_s - (length_s.min(self.step_s) / 2.0).max(self.step_s * 1e-6);
         let step = (inside / self.step_s).clamp(0.0, LAST_STEP) as u64;

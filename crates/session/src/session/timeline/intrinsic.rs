@@ -7,7 +7,7 @@ use crate::{probe::Intrinsic, stats::Latency};
 /// latency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntrinsicRun {
-    /// Whether the run is gentle: a gentle run measures only during a tenth of the time.
+    /// Whether the run is gentle. A gentle run measures only during a tenth of the time.
     pub gentle: bool,
     /// The end of the run's first report, in seconds of the session.
     pub began_s: f64,
@@ -19,7 +19,7 @@ pub struct IntrinsicRun {
     pub runs: u64,
     /// The duration of each iteration.
     pub gaps: Latency,
-    /// The remaining seconds at the last report; `None` for a gentle run.
+    /// The remaining seconds at the last report. `None` for a gentle run.
     pub remaining_s: Option<f64>,
 }
 

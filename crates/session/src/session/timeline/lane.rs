@@ -7,7 +7,7 @@ use super::{History, by_segment::BySegment};
 use crate::clock::{TICK_NS, seconds};
 use crate::stats::Latency;
 
-/// The length of the longer window in seconds; the window "now" is one second.
+/// The length of the longer window in seconds. The window "now" is one second.
 const WINDOW_S: u64 = 60;
 
 /// One latency measurement over time.
@@ -17,7 +17,7 @@ pub struct Lane {
     pub(super) cells: History<BySegment>,
     /// The distributions of the last second, each with its end in seconds.
     pieces: VecDeque<(f64, Latency)>,
-    /// The distributions of the last minute by second, oldest first; the current segment only.
+    /// The distributions of the last minute by second, oldest first. They are only from the current segment.
     recent: VecDeque<(u64, Latency)>,
     /// The sum of all entries of `recent` except the last. The sum is computed when it is needed.
     closed: OnceLock<Latency>,
@@ -26,8 +26,8 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Returns an empty measurement. The history of the measurement becomes coarser after `kept` ticks
-    /// (quarter seconds), with time slots of at most `longest_s` seconds.
+    /// Returns an empty measurement. Its history becomes coarser after `kept` ticks (quarter seconds), with time slots
+    /// of at most `longest_s` seconds.
     pub(super) fn new(kept: usize, longest_s: f64) -> Self {
         Self {
             cells: History::new(seconds(TICK_NS), kept, longest_s),
@@ -79,7 +79,7 @@ impl Lane {
         self.age(t_s);
     }
 
-    /// Adds late replies. `segment` is an earlier segment; the windows of the last second and the last minute exclude
+    /// Adds late replies of an earlier segment, `segment`. The windows of the last second and the last minute exclude
     /// these replies.
     pub(super) fn push_late(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         if length_s > 0.0 || !latency.is_empty() {

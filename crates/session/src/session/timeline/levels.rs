@@ -46,10 +46,10 @@ impl Measure {
     }
 }
 
-/// The begin of a request's latency: when it is due, or when it is written.
+/// The beginning of a request's latency: when the request is due, or when it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Timed {
-    /// The response time, from the due time of the request; in closed loop, the service time.
+    /// The response time, from the due time of the request. In closed loop, this is the service time.
     #[default]
     FromDue,
     /// The service time, from the write of the request.
@@ -80,7 +80,8 @@ impl Level {
         Self::ALL.into_iter().filter_map(text).collect::<Vec<_>>().join("  ")
     }
 
-    /// Returns this percentile or the maximum of `latency`, in nanoseconds; `None` if there are too few samples.
+    /// Returns this percentile or the maximum of `latency`, in nanoseconds. Returns `None` if there are too few
+    /// samples.
     pub fn of(self, latency: &Latency) -> Option<u64> {
         match self {
             Self::P50 => latency.percentile(0.50),
@@ -102,13 +103,13 @@ impl Quantiles {
         Self(Level::ALL.map(|level| level.of(latency)))
     }
 
-    /// Returns one percentile or the maximum, in nanoseconds; `None` if there were too few samples.
+    /// Returns one percentile or the maximum, in nanoseconds. Returns `None` if there were too few samples.
     pub fn get(&self, level: Level) -> Option<u64> {
         self.0[level as usize]
     }
 
-    /// Returns percentiles and a maximum that are all `wait_ns`. This is the lower bound of each value while
-    /// no reply has arrived.
+    /// Returns percentiles and a maximum that are all `wait_ns`. While no reply has arrived, `wait_ns` is the lower
+    /// bound of each value.
     pub fn of_wait(wait_ns: u64) -> Self {
         Self([Some(wait_ns); Level::ALL.len()])
     }

@@ -9,7 +9,7 @@ use crate::{
     session::Record,
 };
 
-/// The gauges that get a mean: gauges of the work of the server and of its machine.
+/// The gauges with a mean. They are about the work of the server and of its machine.
 const KEPT: [Gauge; 13] = [
     Gauge::OpsPerS,
     Gauge::Clients,
@@ -26,7 +26,7 @@ const KEPT: [Gauge; 13] = [
     Gauge::Recall,
 ];
 
-/// The means of gauges, kept as sums and as the time that the sums cover.
+/// The means of gauges, stored as sums and as the time that these sums cover.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GaugeMeans {
     /// The gauges to use in place of [`KEPT`].
@@ -40,7 +40,7 @@ impl GaugeMeans {
         Self { others: Some(gauges.to_vec()), ..Self::default() }
     }
 
-    /// Adds a record of the server or of its machine; ignores all other records.
+    /// Adds a record of the server or of its machine. Ignores all other records.
     pub fn push_record(&mut self, record: &Record) {
         match record {
             Record::Server(moment) => self.push_status(&moment.body),
@@ -49,8 +49,8 @@ impl GaugeMeans {
         }
     }
 
-    /// Returns the mean of a gauge; for a gauge that counts events, the mean rate per second. `None` if the
-    /// gauge was not reported, or has no mean.
+    /// Returns the mean of a gauge. For a gauge that counts events, this is the mean rate per second. Returns `None` if
+    /// the gauge was not reported, or has no mean.
     pub fn of(&self, gauge: Gauge) -> Option<f64> {
         let (sum, length_s) = self.sums.get(&gauge)?;
         (*length_s > 0.0).then(|| sum / length_s)

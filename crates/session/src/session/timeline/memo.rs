@@ -1,4 +1,4 @@
-//! A cache of chart columns: when a chart moves by one column, only one new column is computed.
+//! A cache of chart columns. When a chart moves by one column, redyno computes only one new column.
 //!
 //! ```text
 //!   frame n     ▓▓▓▓▓▓▓▓▓▓▓▓░        ▓ cached
@@ -15,9 +15,10 @@ use parking_lot::Mutex;
 use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell};
 use crate::session::Record;
 
-/// The largest number of cached columns: enough for a wide screen with a few column lengths.
+/// The largest number of cached columns. This is enough for a wide screen with a few column lengths.
 const MOST: usize = 512;
-/// A recent record changes only time slots that begin at most this many seconds before the record's period.
+/// The margin before a recent record's period, in seconds. The record changes only time slots that begin after this
+/// margin.
 const MARGIN_S: f64 = 1.0;
 
 /// The cached columns of one kind of chart.
@@ -26,7 +27,7 @@ pub(super) struct Memo<V>(Mutex<CachedColumns<V>>);
 
 #[derive(Debug)]
 struct CachedColumns<V> {
-    /// The columns, by their length in nanoseconds and their number; `None` for a column without measurements.
+    /// The columns, by their length in nanoseconds and their number. A column without measurements is `None`.
     columns: HashMap<(u64, u64), Option<V>>,
     /// Columns after this moment are outdated, in seconds.
     stale_s: f64,
@@ -54,8 +55,8 @@ impl<V> Clone for Memo<V> {
 
 impl<V: Clone> Memo<V> {
     /// Returns the columns of `grid`. If columns are missing in the cache, calls `compute` once, with the first missing
-    /// column and the number of columns up to the last missing column. If the cache is full, it is emptied first, so
-    /// that all columns are missing.
+    /// column and the number of columns up to the last missing column. A full cache is emptied first, so that all
+    /// columns are missing.
     pub(super) fn columns(
         &self,
         grid: Grid,
@@ -115,8 +116,8 @@ pub(super) struct Memos {
 }
 
 impl Memos {
-    /// Invalidates the columns after `since_s` that `record` changes. If the record is old, it may change a
-    /// time slot that is as long as the record's age.
+    /// Invalidates the columns after `since_s` that `record` changes. An old record may change a time slot that is as
+    /// long as the record's age.
     pub(super) fn touch(&mut self, record: &Record, since_s: f64, now_s: f64) {
         let t_s = record.t_s().unwrap_or(since_s);
         let since_s = since_s - MARGIN_S - (now_s - t_s).max(0.0);

@@ -1,4 +1,4 @@
-//! The timeline of a session: adds up the session's records, and provides the history and the totals for screens and
+//! The timeline of a session sums the session's records, and provides the history and the totals for screens and
 //! reports.
 //!
 //! ```text
@@ -13,13 +13,13 @@
 //! |---|---|
 //! | [`Timeline::window`]`(from_s, to_s, columns)` | a [`Window`]: for each column [`load`](Window::load) (ops, rate, slowest and fastest tick), [`levels`](Window::levels) (percentiles and maximum of a [`Measure`]), [`latency`](Window::latency) (levels of the load's requests), [`heat`](Window::heat) (number of requests by latency), [`stalls`](Window::stalls), [`errors`](Window::errors), [`server`](Window::server), [`pings`](Window::pings) |
 //! | [`Timeline::at`]`(t_s)`, [`Timeline::latest`]`()` | a [`Reading`]: every figure and table at that moment |
-//! | [`Timeline::refine`]`(stretch, target)` | from then on, windows and readings are as fine as the [`Excerpt`] of the recording that was read again |
+//! | [`Timeline::refine`]`(stretch, target)` | later windows and readings are as fine as the [`Excerpt`] of the recording that was read again |
 //! | [`Timeline::worst`]`(measure)`, [`Window::worst`]`(measure, column)` | the longest latency of the session or of a column, and its time |
 //! | [`Timeline::events`], [`marks`](Timeline::marks), [`segments`](Timeline::segments) | events, notes and segments for the time axis |
 //!
-//! A timeline depends only on its records; it reads no clock. Time without a measurement is a gap, never a
-//! zero. A percentile never mixes two segments. A window excludes the time before its segment. A chart column
-//! shows the percentiles of the segment with the most time in the column.
+//! A timeline depends only on its records, and reads no clock. Time without a measurement is a gap, never a zero. A
+//! percentile never mixes two segments. A window excludes the time before its segment. A chart column shows the
+//! percentiles of the segment with the most time in the column.
 
 mod by_segment;
 mod cells;

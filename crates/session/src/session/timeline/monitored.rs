@@ -1,17 +1,16 @@
 //! The results of a session without load: the periods with the slowest PINGs, the server's commands by time, and the
-//! data that could not be read.
+//! data that redyno could not read.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{CommandCell, Level, Measure, Quantiles, ServerCell, Timeline};
 use crate::{events::EventKind, server::CommandStat};
 
-/// A session of up to this length, in seconds, is divided into single seconds. A longer session is divided into
-/// minutes.
+/// The longest session that is divided into single seconds, in seconds. A longer session is divided into minutes.
 const BY_SECONDS_S: f64 = 600.0;
 const MINUTE_S: f64 = 60.0;
-/// The largest number of minutes. A longer session is divided into this many periods of several minutes. The number
-/// limits the memory for a recording with invalid times.
+/// The largest number of minutes. A longer session is divided into this many periods of several minutes. The limit
+/// protects the memory against a recording with invalid times.
 const MOST_MINUTES: f64 = 10_000.0;
 
 /// The pings of one second or one minute.
@@ -58,14 +57,14 @@ impl CommandCell {
 }
 
 impl Timeline {
-    /// Returns the length of a period in lists of the worst minutes, for a session of `span_s` seconds. The
-    /// length is one minute. In a session with more than 10 000 minutes, it is several whole minutes.
+    /// Returns the length of a period in lists of the worst minutes, for a session of `span_s` seconds. This length is
+    /// one minute, or several whole minutes in a session with more than 10 000 minutes.
     pub fn minutes_s(span_s: f64) -> f64 {
         MINUTE_S * (span_s / MINUTE_S / MOST_MINUTES).ceil().max(1.0)
     }
 
-    /// Returns the `most` periods with the slowest PINGs, the worst first. The periods are seconds in a session of up
-    /// to ten minutes, and [`minutes_s`](Self::minutes_s) long in a longer session.
+    /// Returns the `most` periods with the slowest PINGs, the worst first. In a session of up to ten minutes, a period
+    /// is one second. In a longer session, it has the length [`minutes_s`](Self::minutes_s).
     pub fn worst_pings(&self, most: usize) -> Vec<PingStretch> {
         let span_s = self.now_s - self.begins_s();
         let length_s = if span_s <= BY_SECONDS_S { 1.0 } else { Self::minutes_s(span_s) };
@@ -88,8 +87,8 @@ impl Timeline {
         cells.into_iter().next().flatten().map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 
-    /// Returns the data that could not be read, each with the reason: commands that the server refused, and figures of
-    /// redyno's machine.
+    /// Returns the data that redyno could not read, each with the reason. These are commands that the server refused,
+    /// and figures of redyno's machine.
     pub fn unread(&self) -> BTreeMap<String, String> {
         let mut unread = BTreeMap::new();
         for event in self.events() {

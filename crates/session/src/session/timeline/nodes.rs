@@ -20,8 +20,8 @@ use crate::{
 pub(super) const KEPT: usize = 16;
 /// The largest number of nodes with a history.
 const MOST_NODES: usize = 1000;
-/// The load on a node is shown for this period, in seconds. The period is long enough for the p99 of a node
-/// with a hundredth of the load.
+/// The period for which the load on a node is shown, in seconds. The period is long enough for the p99 of a node with a
+/// hundredth of the load.
 const WINDOW_S: f64 = 5.0;
 
 /// The load on one node in the last seconds of the current segment.
@@ -31,7 +31,7 @@ pub struct NodeLoad {
     pub share: f64,
     /// Good replies per second; `None` without measurements.
     pub ops_per_s: Option<f64>,
-    /// The service times, which are at most 1.6 % too long.
+    /// The service times. They are at most 1.6 % too long.
     pub service: Latency,
 }
 

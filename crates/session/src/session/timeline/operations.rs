@@ -24,8 +24,8 @@ pub(super) struct PartLanes<K> {
     empty: History<BySegment>,
     /// The largest number of parts with a history.
     most: usize,
-    /// When there are `most` parts, the latencies of all further parts are added to this part. `None` means
-    /// that they are left out.
+    /// The part that gets the latencies of all further parts when there are `most` parts. `None` means that these
+    /// latencies are left out.
     rest: Option<K>,
 }
 

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 /// The largest number of listed outages.
 const KEPT: usize = 1000;
-/// Two outages count as one outage if the gap between them is at most this long, in seconds. Times in records
-/// are rounded, so one outage may seem to have a gap.
+/// The longest gap between two outages that count as one outage, in seconds. Times in records are rounded, so one
+/// outage may seem to have a gap.
 const JOINED_S: f64 = 0.001;
 
-/// The outages of a session. Interval records contain only the length of an outage, not its start or end. So
-/// in the first interval of an outage, redyno assumes that the outage lasts until the end of the interval. In
-/// later intervals, it assumes that the outage begins at the start of the interval.
+/// The outages of a session. Interval records contain only the length of an outage, not its start or end. redyno
+/// therefore assumes that an outage lasts until the end of its first interval. In later intervals, the outage is
+/// assumed to begin at the start of the interval.
 #[derive(Debug, Clone, Default)]
 pub struct Outages {
     stretches: VecDeque<(f64, f64)>,
@@ -43,7 +43,8 @@ impl Outages {
         later.into_iter().any(|(start_s, _)| *start_s < to_s - JOINED_S)
     }
 
-    /// Returns the start of the present outage; `None` if there was a connection at the end of the latest interval.
+    /// Returns the start of the present outage. Returns `None` if there was a connection at the end of the latest
+    /// interval.
     pub fn since_s(&self) -> Option<f64> {
         let lasting = self.stretches.back().filter(|(_, end_s)| *end_s >= self.latest_s - JOINED_S);
         lasting.map(|(start_s, _)| *start_s)

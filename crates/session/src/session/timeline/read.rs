@@ -1,4 +1,4 @@
-//! The queries with which screens and reports read the timeline.
+//! The methods with which screens and reports query the timeline.
 
 use super::{IntrinsicRun, Lane, Measure, Timeline};
 use crate::{

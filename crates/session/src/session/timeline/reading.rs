@@ -24,21 +24,21 @@ const NOW_S: f64 = 1.0;
 
 /// All values of the timeline at one moment.
 ///
-/// At the latest moment the values of the windows are exact. At earlier moments the values come from the
-/// history, or from the part of the recording that was read again. Latencies from the history are at most
-/// 3.2 % too long. If the time slots at a moment are longer than a second, the windows are whole time slots.
+/// At the latest moment, the values of the windows are exact. At earlier moments, the values come from the history, or
+/// from the part of the recording that was read again. Latencies from the history are at most 3.2 % too long. If the
+/// time slots at a moment are longer than a second, the windows are whole time slots.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
     /// The timeline of the node.
     pub timeline: &'a Timeline,
-    /// The timeline with the most detail in the last minute: the session's timeline, or the timeline of the part that
-    /// was read again.
+    /// The timeline with the most detail in the last minute. This is the session's timeline, or the timeline of the
+    /// part that was read again.
     pub(super) cells: &'a Timeline,
     t_s: f64,
     /// Whether `t_s` is the latest moment.
     is_latest: bool,
-    /// The values of the session's first node: its timeline has the measurements of this machine. `None` if this is the
-    /// first node.
+    /// The values of the session's first node, because its timeline has the measurements of this machine. `None` if
+    /// this is the first node.
     first: Option<Box<Self>>,
     /// The latencies of each measurement. The latencies are computed on demand, because a screen with many nodes shows
     /// only some of the latencies.
@@ -73,7 +73,7 @@ impl Timeline {
 }
 
 impl<'a> Reading<'a> {
-    /// Sets the source for the measurements of this machine: the first node's values at the same moment.
+    /// Sets the source for the measurements of this machine. This source is the first node's values at the same moment.
     #[must_use]
     pub fn beside(self, first: Self) -> Self {
         Self { first: Some(Box::new(first)), ..self }
@@ -163,13 +163,13 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// Returns whether the kernel gives timestamps for the pings, or the reason why it does not; `None` if
-    /// neither is known. The result is the same for the whole session.
+    /// Returns whether the kernel gives timestamps for the pings, or the reason why not. Returns `None` if this is
+    /// unknown. The result is the same for the whole session.
     pub fn ping_timing(&self) -> Option<Timing> {
         self.timeline.ping_timing
     }
 
-    /// Returns the kernel's figures about the ping connection; `None` at every moment before the latest.
+    /// Returns the kernel's figures about the ping connection. Returns `None` at every moment before the latest.
     pub fn ping_tcp(&self) -> Option<TcpRtt> {
         self.timeline.ping_tcp.filter(|_| self.is_latest)
     }
@@ -258,8 +258,8 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// Returns the segment of this moment. The figures cover the whole segment, including the time after this moment,
-    /// because the history is too coarse for a part of a segment.
+    /// Returns the segment of this moment. The figures cover the whole segment, including the time after this moment.
+    /// The history is too coarse for a part of a segment.
     pub fn segment(&self) -> Option<&'a SegmentTotal> {
         let segments = self.known_segments();
         if self.is_latest { segments.current() } else { segments.holding_at(self.t_s) }
@@ -330,8 +330,8 @@ impl<'a> Reading<'a> {
         values.timeline.intrinsic_run().filter(|run| values.is_latest || run.began_s <= values.t_s)
     }
 
-    /// Returns the start and the cause of an outage of the target at this moment, from the events; `None` if the target
-    /// could be reached.
+    /// Returns the start and the cause of an outage of the target at this moment, from the events. Returns `None` if
+    /// the target could be reached.
     pub fn outage(&self) -> Option<(f64, &'a str)> {
         self.events().rev().find_map(|event| match &event.what {
             EventKind::Unreachable { cause } => Some(Some((event.t_s, cause.as_str()))),

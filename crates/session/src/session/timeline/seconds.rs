@@ -6,14 +6,13 @@ use crate::{
     stats::{Latency, Series, TimeSeries},
 };
 
-/// The shortest time that counts as a full second, in seconds. Ticks (quarter seconds) end a little early or
-/// late.
+/// The shortest time that counts as a full second, in seconds. Ticks (quarter seconds) may end a little early or late.
 const SECOND_S: f64 = 0.95;
 /// The smallest number of latencies for one value of the p99.
 const ENOUGH: u64 = 1000;
 
-/// The values of single seconds of a segment, in order. When there are too many values, each pair of
-/// neighbours is replaced by its mean, so the values cover the whole segment.
+/// The values of single seconds of a segment, in order. When there are too many values, each pair of neighbours is
+/// replaced by its mean. The values therefore cover the whole segment.
 ///
 /// Replies after the end of the segment are excluded.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +24,7 @@ pub struct Seconds {
     pub service_p50_ns: PerSecond,
     /// The p99 of the service times, in nanoseconds, for the same periods as the medians.
     pub service_p99_ns: PerSecond,
-    /// The p99 of the response times, in nanoseconds; empty in closed loop.
+    /// The p99 of the response times, in nanoseconds. Empty in closed loop.
     pub response_p99_ns: PerSecond,
     length_s: f64,
     ops: u64,
@@ -58,8 +57,7 @@ impl PerSecond {
     }
 }
 
-/// A collection of latencies. The collection is complete when its latencies cover a second and are enough for
-/// a p99.
+/// A collection of latencies. It is complete when its latencies cover a second, and are enough for a p99.
 #[derive(Debug, Clone, Default)]
 struct LatencyBatch {
     length_s: f64,

@@ -9,8 +9,8 @@ use crate::{
     stats::Latency,
 };
 
-/// The largest number of listed segments. Of older segments, only the settings of each segment and one sum of
-/// all their figures are kept.
+/// The largest number of listed segments. For older segments, only the settings of each segment and one sum of all
+/// figures are kept.
 const KEPT: usize = 200;
 
 /// One segment, and the sum of its intervals.
@@ -30,8 +30,8 @@ pub struct SegmentTotal {
     pub pings_lost: u64,
     /// The means of gauges in the segment.
     pub gauges: GaugeMeans,
-    /// Whether a search does not count this segment: the last trial in the segment was disturbed, or the segment is
-    /// the pause after a failed trial.
+    /// Whether a search does not count this segment. Either the last trial in the segment was disturbed, or the segment
+    /// is the pause after a failed trial.
     pub is_uncounted: bool,
     /// The time without a recording, between two files, in seconds.
     unrecorded_s: f64,
@@ -51,14 +51,14 @@ impl SegmentTotal {
         (length_s > 0.0).then(|| sum / length_s)
     }
 
-    /// Returns whether the load was measured: whether requests of this segment were answered, have failed or were
-    /// dropped, and the segment is no prefill and no warm-up.
+    /// Returns whether the load was measured. This requires answered, failed or dropped requests in the segment.
+    /// Prefills and warm-ups do not count as measured.
     pub fn is_measured(&self) -> bool {
         let is_loaded = self.start.knobs.load && self.start.aside().is_none();
         is_loaded && (self.total.ops > 0 || !self.total.errors.is_empty() || self.total.shed > 0)
     }
 
-    /// Returns the recorded length of the segment in seconds; the current segment lasts to `now_s`.
+    /// Returns the recorded length of the segment in seconds. The current segment lasts to `now_s`.
     pub fn length_s(&self, now_s: f64) -> f64 {
         (self.ended_s.unwrap_or(now_s) - self.start.t_s - self.unrecorded_s).max(0.0)
     }
@@ -69,7 +69,7 @@ impl SegmentTotal {
 pub struct Segments {
     /// The largest number of listed segments.
     most: usize,
-    /// The listed segments; copies of the list share the segments that have not changed.
+    /// The listed segments. Copies of the list share the segments that have not changed.
     kept: VecDeque<Arc<SegmentTotal>>,
     older: Summary,
     /// The settings of the segments that are no longer listed, oldest first.
@@ -87,8 +87,8 @@ impl Default for Segments {
     }
 }
 
-/// Returns the rate of the pause after a failed trial of a search: half the rate of the trial, both in requests per
-/// second.
+/// Returns the rate of the pause after a failed trial of a search. This is half the rate of the trial, both in requests
+/// per second.
 pub fn rate_of_pause(trial: u32) -> u32 {
     (trial / 2).max(1)
 }

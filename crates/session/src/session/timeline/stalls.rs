@@ -4,14 +4,14 @@ use super::{Level, Quantiles, Window};
 
 /// The length of the shortest stall, in nanoseconds: a delay that users notice.
 const SHORTEST_NS: u64 = 200_000_000;
-/// A stall is at least this many times as long as the median of its segment. So a load that is always slow
-/// has no stalls.
+/// A stall is at least this many times as long as the median of its segment. A load that is always slow therefore has
+/// no stalls.
 const TIMES_THE_MEDIAN: u64 = 10;
 
 /// One stall, in one or more chart columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
-    /// Of the chart columns during the stall, the one with the longest service time.
+    /// The chart column with the longest service time during the stall.
     pub column: usize,
     /// The longest service time, in nanoseconds.
     pub ns: u64,

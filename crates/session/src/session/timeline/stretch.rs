@@ -4,10 +4,10 @@
 //!   session  [   16 s   ][   16 s   ][   16 s   ][   8 s   ] … [¼][¼][¼] now
 //!   stretch        [¼][¼][¼][¼][¼][¼][¼][¼][¼]
 //! ```
-//! The older history of a long session is coarse, but its recording has every detail. Where the part that was
-//! read again has more detail, a [`Window`](super::Window) or a [`Reading`](super::Reading) uses it.
-//! Elsewhere, they use the session's history. A timeline has at most one part that was read again. This part
-//! is only as long and as detailed as the chart needs.
+//! The older history of a long session is coarse, but its recording has every detail. A [`Window`](super::Window) or a
+//! [`Reading`](super::Reading) uses the part that was read again if this part has more detail. Otherwise, they use the
+//! session's history. A timeline has at most one part that was read again. This part is only as long and as detailed as
+//! the chart needs.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::{
     session::Record,
 };
 
-/// The number of additional seconds that are read before and after the part. The figures of a poll cover some seconds
-/// before the poll, so records around the part are needed too.
+/// The number of additional seconds to read before and after the part. The figures of a poll cover some seconds before
+/// the poll. The records around the part are therefore needed too.
 const BESIDE_S: f64 = 5.0;
 /// The smallest number of time slots in a chart column. Short columns may have fewer time slots, because a
 /// time slot is at least a tick (a quarter second) long.
@@ -38,8 +38,8 @@ pub struct Reread {
 }
 
 impl Reread {
-    /// Returns the length of time slots for chart columns of `step_s` seconds. The length is a power of two
-    /// in ticks (quarter seconds), at least 1. Each column has at least four time slots, as long as possible.
+    /// Returns the length of time slots for chart columns of `step_s` seconds. The length is a power of two in ticks
+    /// (quarter seconds), at least 1. It is the largest length at which each column has at least four time slots.
     pub fn cell_s_for(step_s: f64) -> f64 {
         let tick_s = seconds(TICK_NS);
         tick_s * 2_f64.powi((step_s / CELLS_A_COLUMN / tick_s).max(1.0).log2() as i32)
@@ -73,7 +73,7 @@ impl Excerpt {
         Self { request: asked, timelines: std::iter::repeat_with(timeline).take(asked.nodes).collect() }
     }
 
-    /// Adds the next record of the recording. Pass the records before the part too, because the first segment
+    /// Adds the next record of the recording. The records before the part must be added too, because the first segment
     /// in the part may begin before the part.
     pub fn push(&mut self, record: &Record) {
         let (from_s, to_s) = self.request.reach_s();

@@ -26,13 +26,13 @@ pub struct Window<'a> {
     from_s: f64,
     step_s: f64,
     columns: usize,
-    /// The end of the shown time, in seconds: later measurements are left out.
+    /// The end of the shown time, in seconds. Later measurements are left out.
     until_s: f64,
 }
 
 impl Timeline {
-    /// Divides the time from `from_s` to `to_s` into `columns` columns. Both moments may lie outside of the session.
-    /// The part of the recording that was read again is used if this part has more detail.
+    /// Divides the time from `from_s` to `to_s` into `columns` columns. Both moments may lie outside of the session. If
+    /// a part of the recording was read again and has more detail, the window uses this part.
     pub fn window(&self, from_s: f64, to_s: f64, columns: usize) -> Window<'_> {
         let step_s = (to_s - from_s).max(0.0) / columns.max(1) as f64;
         let columns = if step_s > 0.0 { columns } else { 0 };
@@ -65,14 +65,14 @@ impl<'a> Window<'a> {
         Self { until_s, ..self }
     }
 
-    /// Returns the longest latency of `measure` in one column, and the time of its record. The latency is the maximum
-    /// in [`levels`](Self::levels); the time may be a little after the column.
+    /// Returns the longest latency of `measure` in one column, and the time of its record. This latency is the maximum
+    /// in [`levels`](Self::levels). The time may be a little after the column.
     pub fn worst(&self, measure: Measure, column: usize) -> Option<Worst> {
         let column = Self { from_s: self.end_s(column) - self.step_s, columns: 1, ..*self };
         worst_of(column.placed(&self.timeline.lane(measure).cells).map(|(_, cell)| cell))
     }
 
-    /// Returns the load in each column; `None` without measurements.
+    /// Returns the load in each column. A column without measurements is `None`.
     pub fn load(&self) -> Vec<Option<LoadCell>> {
         self.remembered(&self.timeline.memos.load, |window| window.merged(&window.timeline.load))
     }
@@ -153,8 +153,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the length of the time, in seconds, from which a percentile of the pings is computed. This is
-    /// one column, or more if a column has too few pings.
+    /// Returns the length of the time from which a percentile of the pings is computed, in seconds. This is one column,
+    /// or more if a column has too few pings.
     pub fn reach_s(&self, level: Level) -> f64 {
         let enough_s = match level {
             Level::P90 => 2.0,
@@ -184,7 +184,7 @@ impl<'a> Window<'a> {
         cells(Measure::Service).into_iter().zip(response)
     }
 
-    /// Returns the errors of the load and of PING in each column; `None` without errors.
+    /// Returns the errors of the load and of PING in each column. A column without errors is `None`.
     pub fn errors(&self) -> Vec<Option<ErrorCell>> {
         self.remembered(&self.timeline.memos.errors, |window| window.merged(&window.timeline.error_cells))
     }
@@ -259,9 +259,8 @@ impl<'a> Window<'a> {
         cells.map(move |cell| (self.columns_of(&cell), cell)).filter(|(places, _)| !places.is_empty())
     }
 
-    /// Returns the columns of a time slot. A short time slot belongs to the column that contains the middle
-    /// of the time slot. If a time slot is longer than a column, it belongs to each column whose middle is
-    /// inside it.
+    /// Returns the columns of a time slot. A short time slot belongs to the column that contains the middle of the time
+    /// slot. A time slot that is longer than a column belongs to each column whose middle is inside the time slot.
     fn columns_of<T>(&self, cell: &TimeSlot<T>) -> Range<usize> {
         let column = |t_s: f64| (t_s - self.from_s) / self.step_s;
         let (from, to) = (column(cell.from_s), column(cell.to_s));

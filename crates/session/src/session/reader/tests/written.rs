@@ -1,4 +1,4 @@
-//! Tests that every written record of a session can be read again, whatever numbers a server reports.
+//! Tests that every written record of a session can be read again, for all numbers that a server may report.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{
     stats::fixture::latency_of,
 };
 
-/// The largest number in redyno's own counts; JSON numbers above it are not exact integers.
+/// The largest number in redyno's own counts. JSON numbers above this limit are not exact integers.
 const MOST: u64 = (1 << 53) - 1;
 
 /// Returns a status of a server with the largest possible numbers.

@@ -11,7 +11,7 @@ use crate::{
     workload::RunId,
 };
 
-/// A number of keys of 1 KiB: before so many keys are written, the session asks the user.
+/// A number of keys of 1 KiB. The session asks the user before it writes so many keys.
 const MANY: u64 = 2 << 20;
 
 /// Returns the gate of a session whose user can be asked, and the server behind this gate.
