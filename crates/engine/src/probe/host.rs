@@ -1,8 +1,9 @@
-//! The host probe: once a second, its thread samples the figures of this machine, and of the servers that run
-//! on it.
+//! The host probe. Once a second, its thread samples the figures of this machine, and of the servers that run on this
+//! machine.
 //!
-//! The thread sends no requests to servers, so samples continue while a server does not answer. The control
-//! plane (the part that polls servers with INFO) passes the process IDs of the servers through [`ServerPid`].
+//! The thread sends no requests to servers, so the thread takes samples even while a server does not answer. The
+//! control plane passes the process IDs of the servers through [`ServerPid`]. The control plane is the part that polls
+//! servers with INFO.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +30,7 @@ use super::{
     ticker::Ticker,
 };
 
-/// The time between two samples: 1 s, because a cause of slowness must be visible within seconds.
+/// The time between two samples: 1 s. A cause of slowness must be visible within seconds.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The settings of the thread that samples this machine.
@@ -50,8 +51,8 @@ pub struct WatchedServer {
     pub pid: ServerPid,
 }
 
-/// The process ID of a server. The control plane, which polls the server's own figures, sets the ID, and the
-/// host probe uses it. Clones share their state.
+/// The process ID of a server. The control plane, which polls the server's own figures, sets the ID. The host probe
+/// reads the ID. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct ServerPid(Arc<AtomicU32>);
 
@@ -74,9 +75,9 @@ pub struct HostProbe {
 }
 
 impl HostProbe {
-    /// Starts the thread `host`, which sends a report at once and then every second. The reports about the
-    /// first server always contain the figures of this machine, even if this server runs elsewhere. There are
-    /// reports about other servers only if they run on this machine.
+    /// Starts the thread `host`, which sends a report at once and then every second. The reports about the first server
+    /// always contain the figures of this machine, even if this server runs elsewhere. Reports about other servers are
+    /// sent only if these servers run on this machine.
     ///
     /// # Errors
     /// Fails if the system cannot start a thread.
@@ -131,12 +132,12 @@ fn watch(
     }
 }
 
-/// A server, and the place where the server runs.
+/// A server and its place.
 struct LocatedServer<'a> {
     root: &'a Path,
     server: WatchedServer,
     place: ServerPlace,
-    /// The process ID that the server at this place reported.
+    /// The process ID that the server reported when its place was found.
     pid: Option<u32>,
     /// The time of the next attempt if the address is unknown, in ns.
     retry_ns: u64,
@@ -166,8 +167,8 @@ impl<'a> LocatedServer<'a> {
         Self { root, server, place, pid: None, retry_ns: u64::MAX }
     }
 
-    /// Looks for the place of the server again if the server reports another process ID, or if the server's
-    /// address is unknown.
+    /// Looks for the place of the server again, if the server reports another process ID or if the server's address is
+    /// unknown.
     fn follow(&mut self, at_ns: u64) {
         let pid = self.server.pid.get();
         let is_other = self.pid.is_some() && pid.is_some() && pid != self.pid;

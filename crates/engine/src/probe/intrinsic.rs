@@ -1,20 +1,20 @@
 //! The intrinsic probe measures how long the host interrupts a thread that never waits.
 //!
-//! A busy loop repeats the same small piece of work, and measures the time of each repetition (turn). The
-//! work always takes the same time. So if a turn is longer, something else ran in between: this is a *gap*.
-//! Examples are the kernel, another process on the same core, and the hypervisor. `redis-cli
-//! --intrinsic-latency` measures the same gaps. Both programs read the clock once per turn.
+//! A busy loop repeats the same small piece of work, and measures the time of each repetition. A repetition is called a
+//! turn. The work always takes the same time. If a turn takes longer, something else ran in between. This time is
+//! called a *gap*. The kernel, another process on the same core, or the hypervisor can cause a gap.
+//! `redis-cli --intrinsic-latency` measures the same gaps. Both programs read the clock once per turn.
 //!
 //! | form | the loop runs | ends |
 //! |---|---|---|
 //! | on demand | all the time, on a whole core | after its length |
 //! | gentle | 5 ms out of every 50 ms | when it is turned off |
 //!
-//! In its gentle form, the loop runs in bursts of 5 ms. A burst is shorter than a scheduler's time slice, so
-//! it hardly disturbs other threads. The probe reports every 250 ms (a tick), after five bursts. Each burst
-//! begins at a random time within its 50 ms. Otherwise, a periodic disturbance, such as a timer or a CPU
-//! quota, could always fall between two bursts. A gap that begins in a burst is measured to its end. A gap
-//! that begins between two bursts is not measured. About a tenth of all gaps begin in a burst.
+//! In its gentle form, the loop runs in bursts of 5 ms. A burst is shorter than a scheduler's time slice, so a burst
+//! hardly disturbs other threads. The probe reports every 250 ms, after five bursts. Each burst begins at a random time
+//! within its period of 50 ms. With fixed times, a periodic disturbance, such as a timer or a CPU quota, could always
+//! fall between two bursts. The probe measures a gap that begins in a burst to the end of the gap. The probe does not
+//! measure a gap that begins between two bursts. About a tenth of all gaps begin in a burst.
 
 mod turn;
 
@@ -72,19 +72,19 @@ impl IntrinsicProbe {
         Ok(Self { commands: Some(commands), thread: Some(thread) })
     }
 
-    /// Runs the busy loop for `length` from now on. If a run is in progress, it is replaced. In the last report of a
-    /// run, `remaining_s` is 0, even if the run was stopped early.
+    /// Runs the busy loop for `length` from now on. If a run is in progress, the new run replaces it. In the last
+    /// report of a run, `remaining_s` is 0, even if the run was stopped early.
     pub fn run(&self, length: Duration) {
         self.send(IntrinsicCommand::Run(length));
     }
 
-    /// Ends a run that [`run`](Self::run) began, before its time is over.
+    /// Ends a run that [`run`](Self::run) began before the time of the run is over.
     pub fn stop(&self) {
         self.send(IntrinsicCommand::Stop);
     }
 
-    /// Turns the gentle form (5 ms of measuring in every 50 ms) on or off. If a run on demand is in progress,
-    /// the change takes effect after the run.
+    /// Turns the gentle form on or off. The gentle form measures for 5 ms in every 50 ms. If a run on demand is in
+    /// progress, the change takes effect after the run.
     pub fn gentle(&self, on: bool) {
         self.send(IntrinsicCommand::Gentle(on));
     }
@@ -111,12 +111,12 @@ impl Drop for IntrinsicProbe {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mode {
     Off,
-    /// A run on demand, until this time in nanoseconds.
+    /// A run on demand. It lasts until this time, in ns.
     Run(u64),
     Gentle,
 }
 
-/// The thread must end, because its handle was dropped or the receiver of its reports is gone.
+/// The error that ends the thread: its handle was dropped, or the receiver of its reports is gone.
 struct LoopEnded;
 
 struct Loop {

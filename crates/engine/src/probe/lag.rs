@@ -5,10 +5,10 @@
 //!                           ├──────── lag ────────┐
 //!  replica                  GET: old   GET: old   GET: the marker
 //! ```
-//! The lag begins with the primary's reply to SET. The lag ends when redyno sends the first GET that finds
-//! the marker. If the first GET already finds the marker, the lag is 0. Each replica has its own thread, so a
-//! replica that hangs delays no other replica. redyno writes at most ten markers a second for all replicas
-//! together. A marker expires by itself.
+//! The lag begins with the primary's reply to SET. The lag ends when redyno sends the first GET that finds the marker.
+//! If the first GET already finds the marker, the lag is 0. Each replica has its own thread, so a replica that hangs
+//! delays no other replica. redyno writes at most ten markers a second for all replicas together. A marker expires on
+//! the server by itself.
 
 use std::{
     collections::BTreeSet,
@@ -46,8 +46,8 @@ const EVERY_OF_ALL: Duration = Duration::from_millis(100);
 const EVERY: Duration = Duration::from_millis(250);
 /// The timeout of a connection, and of a reply: 500 ms.
 const LIMIT: Duration = Duration::from_millis(500);
-/// The longest wait for a marker: 10 s, in ns. If the replica does not show the marker by then, the probe
-/// stops waiting for this marker.
+/// The longest wait for a marker: 10 s, in ns. If the replica does not show the marker within this time, the probe
+/// stops waiting for the marker.
 const BOUND_NS: u64 = 10_000_000_000;
 /// The pause after a failed measurement of a replica: 1 s.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -105,7 +105,8 @@ impl LagProbe {
 struct LagWatch {
     cluster: Option<Arc<Cluster>>,
     names: KeyNames,
-    /// A random number that begins all markers of this probe, because a server may still have markers of an earlier run.
+    /// A random number at the beginning of all markers of this probe. It is needed because a server may still have
+    /// markers of an earlier run.
     run: u32,
     nodes: Arc<Mutex<Vec<Target>>>,
     clock: Clock,
@@ -115,7 +116,7 @@ struct LagWatch {
     measured: Mutex<BTreeSet<usize>>,
 }
 
-/// A replica, its primary, and the key of the marker. If there is no key, the error gives the reason.
+/// A replica, its primary, and the key of the marker. If there is no key, an error with the reason takes its place.
 struct ReplicaPair {
     primary: Target,
     replica: Target,
@@ -189,7 +190,7 @@ impl LagWatch {
     /// Writes a marker and waits until the replica shows the marker.
     ///
     /// # Errors
-    /// Returns the cause, in words, if the lag cannot be measured.
+    /// Fails if the lag cannot be measured. The error is the cause, in words.
     fn measure_once(&self, node: usize, pair: &ReplicaPair, lags: &mut Lags) -> Result<(), String> {
         let ReplicaPair { primary, replica, key } = pair;
         let key = key.as_ref().map_err(Clone::clone)?.as_bytes();
@@ -249,7 +250,7 @@ impl LagWatch {
     }
 }
 
-/// Returns the time in the marker that a reply shows, or `None` if there is no marker of this run.
+/// Returns the time that the marker in a reply contains, or `None` if the reply contains no marker of this run.
 fn marker_of(run: u32, reply: &[u8]) -> Option<u64> {
     let shown = untrusted::bytes(RespValue::read(reply)?.text()?);
     let (of, marker) = shown.split_once(':')?;
@@ -281,7 +282,7 @@ impl Lags {
     }
 }
 
-/// A connection that is opened for the first command.
+/// A connection that opens when the first command is sent.
 #[derive(Default)]
 struct LagLine(Option<(Target, Talk)>);
 

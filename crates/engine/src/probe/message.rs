@@ -28,8 +28,8 @@ pub enum ProbeMessage {
     Lag {
         /// The number of the replica in the session.
         node: usize,
-        /// The time until the replica showed the write, in ns. If the replica does not show it yet, the time
-        /// so far.
+        /// The time until the replica showed the write, in ns. If the replica does not show the write yet, this is the
+        /// time so far.
         lag_ns: u64,
     },
     /// The recall of a search for nearest vectors.
@@ -48,7 +48,7 @@ pub enum ProbeMessage {
         /// The event.
         what: EventKind,
     },
-    /// The server answered a PING with an error of a new kind. Only the first error of each kind is sent; the reports
+    /// The server answered a PING with an error of a new kind. Only the first error of each kind is sent. The reports
     /// of the probe contain the number of all errors.
     ErrorReply {
         /// The time when the error arrived, in ns.
@@ -58,8 +58,8 @@ pub enum ProbeMessage {
         /// The whole line of the error, such as `NOAUTH Authentication required.`
         text: String,
     },
-    /// The ping probe lost its connection, or failed to open one. The message is sent again if the cause
-    /// changes before the probe reconnects.
+    /// The ping probe lost its connection, or failed to open a connection. The message is sent again if the cause
+    /// changes before the probe has a connection again.
     Lost {
         /// The time when the connection was lost, in ns.
         at_ns: u64,

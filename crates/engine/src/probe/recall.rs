@@ -1,4 +1,5 @@
-//! Measures the recall of vector searches: the share of the exact nearest neighbours that the server finds.
+//! Measures the recall of vector searches. The recall is the share of the exact nearest neighbours that the server
+//! finds.
 
 use std::{
     io,
@@ -21,14 +22,14 @@ use crate::{
 
 /// The shortest time between two searches: 250 ms.
 const EVERY: Duration = Duration::from_millis(250);
-/// After each search, the probe pauses for this multiple of the time in which it computed the exact
-/// neighbours. So it uses at most 5 % of a core.
+/// After each search, the probe pauses. The pause is the time in which the probe computed the exact neighbours,
+/// multiplied by this number. The probe therefore uses at most 5 % of a core.
 const PAUSES: u32 = 20;
 /// The timeout of the connection, and of each reply: 1 s. Stopping the probe may take this long.
 const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 16 MiB.
 const LONGEST: usize = 16 << 20;
-/// The longest error of an HTTP server that is shown, in bytes.
+/// The largest number of bytes of an HTTP server's error that are shown.
 const LONGEST_SHOWN: usize = 200;
 /// The pause after a failed search: 1 s.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -41,8 +42,8 @@ pub struct RecallProbe {
 
 impl RecallProbe {
     /// Starts the thread `recall`, which sends its own searches to `target` and reports their recall to `messages`.
-    /// `of` is the workload of the searches and its number of keys. When the thread ends, it reports an event with the
-    /// mean recall.
+    /// `of` contains the workload of the searches, and the number of keys of this workload. When the thread ends, it
+    /// reports an event with the mean recall.
     ///
     /// # Errors
     /// Fails if the system cannot start a thread.

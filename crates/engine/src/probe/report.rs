@@ -1,4 +1,4 @@
-//! The reports of probes: one at the end of every tick, usually every 250 ms.
+//! The reports of probes. A probe reports at the end of every tick, usually every 250 ms.
 
 use std::collections::BTreeMap;
 
@@ -17,33 +17,32 @@ pub struct ProbeReport<T> {
     pub body: T,
 }
 
-/// The results of the ping probe. It sends PINGs on a schedule, on its own connection.
+/// The results of the ping probe. The probe sends PINGs on a schedule, on its own connection.
 ///
-/// If the kernel takes timestamps for the connection, each round trip is the sum of three parts: `send`,
-/// `kernel` and `pickup`. Each round trip in `rtt` is then counted either in all three parts, or in
-/// `left_out`.
+/// If the kernel takes timestamps for the connection, each round trip is the sum of three parts: `send`, `kernel` and
+/// `pickup`. Each round trip in `rtt` is then counted in all three parts, or else in `left_out`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ping {
-    /// The round trips: the time from the due time of a PING to the last byte of its PONG. Only good replies
-    /// are included.
+    /// The round trips. A round trip is the time from the due time of a PING to the last byte of its PONG. Only good
+    /// replies are included.
     pub rtt: Latency,
     /// Whether the kernel took timestamps for the connection, and if not, why. The field is `None` before the
     /// first connection.
     pub timing: Option<Timing>,
-    /// The client's delay in sending: the time from the due time of each PING until it left the host. `None`
+    /// The client's delay in sending. This is the time from the due time of each PING until it left the host. `None`
     /// without timestamps.
     pub send: Option<Latency>,
-    /// The time of network and server: from the departure of each PING until its reply was in the local
-    /// kernel. It does not depend on the local scheduler. `None` without timestamps.
+    /// The time of network and server. This is the time from the departure of each PING until its reply was in the
+    /// local kernel. This time does not depend on the local scheduler. `None` without timestamps.
     pub kernel: Option<Latency>,
-    /// The client's delay in reading: how long each reply waited in the local kernel until the ping thread's
-    /// wait returned. The wake probe measures another delay: how late a timer ends a sleep. `None` without
+    /// The client's delay in reading. This is how long each reply waited in the local kernel until the ping thread's
+    /// wait returned. The wake probe measures a different delay: how late a timer ends a sleep. `None` without
     /// timestamps.
     pub pickup: Option<Latency>,
-    /// Counts the round trips with unknown parts by the reason: `shared read` (bytes after the reply were
-    /// read with it), `no stamp`, `doubt` (the ping thread was interrupted between two clock readings),
-    /// `clock step` (the wall clock was set meanwhile), `order` (the timestamps contradict each other, or the
-    /// reply arrived after the wake-up).
+    /// The number of round trips with unknown parts, for each reason. `shared read`: bytes after the reply were read
+    /// together with the reply. `no stamp`: there is no timestamp. `doubt`: the ping thread was interrupted between two
+    /// clock readings. `clock step`: the wall clock was set meanwhile. `order`: the timestamps contradict each other,
+    /// or the reply arrived after the wake-up.
     pub left_out: BTreeMap<String, u64>,
     /// The round trip of the connection as the kernel measures it, at the end of the interval. `None` for a
     /// unix socket, on systems other than Linux, and without a connection.
@@ -51,12 +50,12 @@ pub struct Ping {
     /// Failed PINGs by kind: a server error's prefix, `timeout`, `refused`, `reset`, `unreachable`, `protocol`, or
     /// `missed` if redyno itself did not run.
     pub errors: BTreeMap<String, u64>,
-    /// How long the oldest unanswered PING had waited at the end of the interval, in µs, or 0 if all PINGs
-    /// were answered. While the server stalls, the stall is visible here. After the stall, it is visible in
+    /// How long the oldest unanswered PING had waited at the end of the interval, in µs, or 0 if all PINGs were
+    /// answered. While the server stalls, the stall is visible in this field. After the stall, the stall is visible in
     /// the samples.
     pub waiting_us: u64,
-    /// How long each unanswered PING had waited at the end of the interval. Each wait will last longer, so
-    /// `rtt` does not contain these times.
+    /// How long each unanswered PING had waited at the end of the interval. The waits will last longer, so `rtt` does
+    /// not contain these times.
     #[serde(default, skip_serializing_if = "Latency::is_empty")]
     pub unanswered: Latency,
 }
@@ -70,7 +69,7 @@ pub enum Timing {
     /// The connection is a unix socket, which has no timestamps.
     #[serde(rename = "unix socket")]
     UnixSocket,
-    /// The connection uses TLS, where a timestamp belongs to a TLS record and not to a PING.
+    /// The connection uses TLS. There, a timestamp belongs to a TLS record and not to a PING.
     #[serde(rename = "TLS")]
     Tls,
     /// The operating system has no timestamps, because it is not Linux.
@@ -82,7 +81,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// Returns in one or two words why there are no timestamps, or `None` if there are timestamps.
+    /// Returns the reason why there are no timestamps, in one or two words. Returns `None` if there are timestamps.
     pub fn obstacle(self) -> Option<&'static str> {
         match self {
             Self::Kernel => None,
@@ -94,10 +93,10 @@ impl Timing {
     }
 }
 
-/// The round trip of a TCP connection as the kernel measures it (TCP_INFO): the time from sending a TCP
-/// segment to its acknowledgement. If the acknowledgement comes with the server's reply, the round trip
-/// includes the server's time. The shortest round trip usually belongs to an acknowledgement without a reply.
-/// So it shows the time of the network alone.
+/// The round trip of a TCP connection as the kernel measures it (TCP_INFO). This is the time from sending a TCP segment
+/// to its acknowledgement. If the acknowledgement comes with the server's reply, the round trip includes the server's
+/// time. The shortest round trip usually belongs to an acknowledgement without a reply. The shortest round trip
+/// therefore shows the time of the network alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpRtt {
     /// The smoothed round trip, in microseconds.
@@ -116,10 +115,10 @@ pub struct Wake {
     pub late: Latency,
 }
 
-/// The results of the intrinsic probe: the gaps that the host and its kernel caused in a busy loop.
+/// The results of the intrinsic probe. They are the gaps that the host and its kernel caused in a busy loop.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Intrinsic {
-    /// Whether the probe runs in its gentle form: the loop runs for a tenth of the time, and does not end by
+    /// Whether the probe runs in its gentle form. The loop then runs for a tenth of the time, and does not end by
     /// itself.
     pub gentle: bool,
     /// The time that the loop ran in this interval, in nanoseconds.

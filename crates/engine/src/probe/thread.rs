@@ -34,7 +34,7 @@ pub(super) struct StopFlag(Arc<StopState>);
 #[derive(Debug, Default)]
 struct StopState {
     is_asked: AtomicBool,
-    /// Locked while the flag is set, so that no thread falls asleep between its check and the signal.
+    /// The lock that is held while the flag is set, so that no thread falls asleep between its check and the signal.
     sleep: Mutex<()>,
     wakes: Condvar,
 }

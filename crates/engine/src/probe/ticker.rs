@@ -31,8 +31,8 @@ impl Ticker {
         self.end_ns = (now_ns / self.length_ns).saturating_add(1).saturating_mul(self.length_ns);
     }
 
-    /// Closes the tick if it is over at `now_ns`. If a thread has slept through several ticks, it sends one
-    /// report for all of them, because redyno does not know the tick of each sample.
+    /// Closes the tick if it is over at `now_ns`. If a thread has slept through several ticks, the thread sends one
+    /// report for all these ticks. redyno does not know the tick of each sample.
     pub(super) fn close_if_over<T>(
         &mut self,
         now_ns: u64,

@@ -1,9 +1,9 @@
-//! The wake probe: a thread sleeps for 10 ms, and the probe measures how late the thread wakes up.
+//! The wake probe. A thread sleeps for 10 ms, and the probe measures how late the thread wakes up.
 //!
-//! The scheduler, the hypervisor and other threads of this machine delay any waiting thread, including
-//! redyno's own threads. The probe shows this delay. Each sleep begins when the previous sleep has ended. So
-//! if the machine freezes for a second, there is only one sample, of one second. The probe causes about 100
-//! wake-ups a second, as many as the ping probe.
+//! The scheduler, the hypervisor and other threads of this machine delay any waiting thread, including redyno's own
+//! threads. The probe shows this delay. Each sleep begins when the previous sleep has ended. If the machine freezes for
+//! a second, there is therefore only one sample, of one second. The probe causes about 100 wake-ups a second. The ping
+//! probe causes equally many.
 
 use std::{io, sync::mpsc::Sender, time::Duration};
 
@@ -40,8 +40,8 @@ impl WakeProbe {
     }
 }
 
-/// The planned length of a sleep of [`wake_delays`], so short that measuring for a few hundred milliseconds is
-/// enough for a p99.
+/// The planned length of a sleep of [`wake_delays`]. The sleep is so short that measuring for a few hundred
+/// milliseconds is enough for a p99.
 const SHORT_SLEEP: Duration = Duration::from_micros(250);
 
 /// Measures how late sleeps of a quarter of a millisecond end. The measurement takes `length`, on a separate

@@ -2,11 +2,11 @@
 
 use super::header::ProtocolError;
 
-/// The largest accepted number of levels of nested lists. The most deeply nested reply that redyno requests, the reply
-/// to LATENCY HISTOGRAM, has 3 levels.
+/// The largest accepted number of levels of nested lists. redyno's most deeply nested reply, the reply to LATENCY
+/// HISTOGRAM, has 3 levels.
 pub(super) const MAX_DEPTH: usize = 32;
 /// The largest number of elements that a reply may have, summed over all levels. A reply to SCAN has about 1 000
-/// elements, and 32 slow log entries with all arguments have about 1 300.
+/// elements. A reply with 32 slow log entries and all their arguments has about 1 300.
 const MAX_ELEMENTS: u64 = 1 << 18;
 
 /// Counts the elements and levels of a reply that a decoder will read.
@@ -14,8 +14,8 @@ const MAX_ELEMENTS: u64 = 1 << 18;
 pub(super) struct ReplyBounds {
     /// The number of elements at all levels, according to the headers so far.
     elements: u64,
-    /// For each open list, the number of elements of the reply that follow the list. The vector may also
-    /// contain lists that have ended.
+    /// For each open list, the number of elements that follow the list in the reply. The vector may also contain lists
+    /// that have ended.
     behind: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The dialects: the protocols that servers speak. This module alone decides how each dialect encodes commands, finds
+//! The dialects: the protocols that servers speak. Only this module decides how each dialect encodes commands, finds
 //! the end of a reply, pings, authenticates, and appears in a URI.
 //!
 //! | | encodes | end of a reply | pings | authenticates |
@@ -22,7 +22,7 @@ pub enum Dialect {
     /// The protocol of every Redis and Valkey.
     #[default]
     Resp2,
-    /// The newer protocol of Redis (since version 6) and Valkey, which a client has to request.
+    /// The newer protocol of Redis (since version 6) and Valkey. A client must request this protocol.
     Resp3,
     /// memcached's text protocol, with the classic commands and the meta commands.
     Memcached,
@@ -92,8 +92,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the approximate memory in bytes that a server needs for a string key, in addition to the bytes of the
-    /// name and the value.
+    /// Returns the approximate memory in bytes that a server needs for a string key, without the bytes of the name and
+    /// the value.
     pub fn key_overhead(self) -> u64 {
         match self {
             Self::Resp2 | Self::Resp3 => 64,
@@ -145,7 +145,7 @@ impl Dialect {
         self.lay_out(words).map(|_| ())
     }
 
-    /// Returns a skipper, which finds the ends of replies, for a new connection.
+    /// Returns a skipper for a new connection. A skipper finds the ends of replies.
     pub fn skipper(self) -> Skipper {
         match self {
             Self::Resp2 | Self::Resp3 => Skipper::Resp(RespSkipper::default()),
@@ -154,7 +154,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the request of the ping: PING, memcached's `mn`, or HEAD with the path of the URI. This
+    /// Returns the request of the ping. This request is PING, memcached's `mn`, or HEAD with the path of the URI. The
     /// request costs a server very little.
     pub fn ping(self) -> &'static [u8] {
         match self {
@@ -247,7 +247,7 @@ impl Dialect {
         matches!(self, Self::Resp2 | Self::Resp3)
     }
 
-    /// Returns true if a server has keys, and also reports statistics about its data and its clients.
+    /// Returns whether a server has keys. Such a server also reports statistics about its data and its clients.
     pub fn has_keys(self) -> bool {
         self.site().is_none()
     }
@@ -267,7 +267,7 @@ impl Dialect {
         self.is_resp()
     }
 
-    /// Returns whether a password without a user name belongs to a default user.
+    /// Returns whether a password without a user name is the password of a default user.
     pub fn has_default_user(self) -> bool {
         self.is_resp()
     }
@@ -298,9 +298,9 @@ impl Dialect {
         self == Self::Resp3
     }
 
-    /// Returns whether a server supports compare-and-swap (CAS). The server numbers the versions of an item. A
-    /// CAS write names the version that the client has read, and fails if another client has changed the item
-    /// since then.
+    /// Returns whether a server supports compare-and-swap (CAS). The server numbers the versions of an item. A CAS
+    /// write names the version that the client has read. The write fails if another client has changed the item since
+    /// then.
     pub fn has_cas(self) -> bool {
         self == Self::Memcached
     }

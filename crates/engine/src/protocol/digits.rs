@@ -1,6 +1,6 @@
-//! Writes numbers as decimal digits into requests, eight digits at a time.
+//! Writes numbers into requests as decimal digits, eight digits at a time.
 
-/// How many digits the number in a key's name has.
+/// The number of digits in a key's name.
 pub const KEY_DIGITS: usize = 12;
 
 /// The first number with more than eight digits.
@@ -23,8 +23,8 @@ pub(super) fn digits(n: u64) -> [u8; KEY_DIGITS] {
     digits
 }
 
-/// Writes `n` without leading zeros, the first digit in the lowest byte. Returns the bytes and the number of
-/// digits. `n` must be below 10^8.
+/// Writes `n` without leading zeros. The first digit is in the lowest byte. Returns the bytes and the number of digits.
+/// `n` must be below 10^8.
 #[inline]
 pub(super) fn few_digits(n: u64) -> (u64, usize) {
     let lanes = lanes(n);

@@ -1,5 +1,5 @@
-//! Parses the first lines of RESP replies, and the shortest replies. It also defines the errors for invalid
-//! replies of all protocols.
+//! Parses the first lines of RESP replies, and the shortest replies. Also defines the errors for invalid replies of all
+//! protocols.
 
 use thiserror::Error;
 
@@ -112,7 +112,7 @@ fn excerpt(bytes: &[u8]) -> String {
     untrusted::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())
 }
 
-/// Parses a reply if it is one of the most frequent replies of a load: a null, an OK, or a short bulk string.
+/// Parses a reply if the reply is one of the most frequent replies of a load: a null, an OK, or a short bulk string.
 /// Returns the reply and its length in bytes, or `None` if the reply is incomplete or of another kind.
 /// `advance_by_lines` parses replies of other kinds.
 #[inline]

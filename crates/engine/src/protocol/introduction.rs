@@ -1,10 +1,11 @@
-//! The steps of a connection's greeting (its first commands), and the meaning of error replies to them.
+//! The steps of a connection's greeting, and the meaning of error replies to these steps. A greeting is the first
+//! commands on a connection.
 
-/// The parameters of a client's greeting (the first commands on a connection): user, password, database and
-/// name.
+/// The parameters of a client's greeting: user, password, database and name. A greeting is the first commands on a
+/// connection.
 #[derive(Debug, Clone, Copy)]
 pub struct GreetingParameters<'a> {
-    /// The user; `None` is the default user.
+    /// The user. `None` means the default user.
     pub user: Option<&'a str>,
     /// The password, or `None` if there is no password.
     pub password: Option<&'a str>,
@@ -23,13 +24,13 @@ pub enum GreetingCommand {
     Auth,
     /// Selects the protocol version.
     Hello,
-    /// Turns on client tracking. The server then sends a message when a key changes that the client has read.
+    /// Turns on client tracking. The server then sends a message when a key changes that the client has read before.
     Tracking,
     /// Selects the database.
     Select,
     /// Sets the name in `CLIENT LIST`.
     SetName,
-    /// Not a command, but a message that the server sent about the connection itself.
+    /// No command. The server sent a message about the connection itself.
     Connection,
 }
 
@@ -75,9 +76,9 @@ pub enum GreetingRefusal {
     NoResp3,
     /// The server is too old for the command.
     TooOld,
-    /// The error does no harm, because it shows that the server speaks the dialect.
+    /// The error does no harm. It shows that the server speaks the dialect.
     Harmless,
-    /// An error with another meaning, which is explained by the error's text.
+    /// An error with another meaning. The text of the error explains it.
     Other,
 }
 

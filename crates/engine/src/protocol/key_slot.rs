@@ -1,9 +1,9 @@
-//! The slot of a key: a cluster divides all keys among 16 384 slots, and the slots among its nodes.
+//! The slot of a key. A cluster divides all keys among 16 384 slots, and divides the slots among its nodes.
 
 /// The number of slots of a cluster.
 pub const SLOTS: u16 = 16_384;
 
-/// The table of the hash function, in the variant that reads 16 bytes at a time.
+/// The table of the hash function. This variant of the table reads 16 bytes at a time.
 static CRC: crc::Crc<u16, crc::Table<16>> = crc::Crc::<u16, crc::Table<16>>::new(&crc::CRC_16_XMODEM);
 
 /// Returns the slot of a key. If the key has a hash tag (the text between the first `{` and the next `}`), only the tag

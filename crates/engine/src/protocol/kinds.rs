@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Redis and Valkey have about thirty kinds.
 pub const MAX_KINDS: usize = 64;
 
-/// All kinds of errors beyond the first [`MAX_KINDS`] are counted under this name.
+/// The name under which all kinds of errors beyond the first [`MAX_KINDS`] are counted.
 pub const OTHER: &str = "other";
 
-/// The first [`MAX_KINDS`] kinds of errors in server replies. Without a limit, a server with ever new kinds
-/// could fill the memory and the recording. redyno's own kinds, such as `timeout`, are in lower case and do
-/// not count against the limit.
+/// The first [`MAX_KINDS`] kinds of errors in server replies. Without a limit, a server that sends more and more kinds
+/// could fill the memory and the recording. redyno's own kinds, such as `timeout`, are in lower case and do not count
+/// against the limit.
 #[derive(Debug, Default)]
 pub struct ErrorKinds(BTreeSet<String>);
 

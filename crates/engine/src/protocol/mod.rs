@@ -1,5 +1,5 @@
-//! The bytes of requests and replies: the dialects (the protocols of servers), the templates of requests, and
-//! the skipper that finds the ends of replies.
+//! The bytes of requests and replies. This module contains the dialects (the protocols of servers), the templates of
+//! requests, and the skipper that finds the ends of replies.
 //!
 //! This module uses no sockets and no clocks. redyno does not decode the replies of a load. A load generator
 //! only needs to know where a reply ends, and whether it is an error.

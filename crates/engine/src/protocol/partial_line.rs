@@ -1,4 +1,4 @@
-//! Stores the beginning of a line of a reply until a later read brings the end.
+//! Stores the beginning of a reply's line until a later read returns the end of the line.
 
 use super::header::{MAX_LINE, ProtocolError};
 
@@ -11,20 +11,20 @@ pub(super) struct PartialLine {
 }
 
 impl PartialLine {
-    /// Returns whether no bytes are stored, not even the bytes of a complete line.
+    /// Returns whether no bytes are stored. The bytes of a complete line count as stored, too.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Returns the whole line. Must be called after [`end`](Self::end).
+    /// Returns the whole line. Call this function after [`end`](Self::end).
     #[inline]
     pub(super) fn whole(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Appends `end` if the beginning of the line is stored. Returns false if no beginning is stored. Then
-    /// `end` is the whole line.
+    /// Appends `end` to the stored beginning of the line. Returns false if no beginning is stored. In this case, `end`
+    /// is the whole line.
     ///
     /// # Errors
     /// Fails if the line is too long.
@@ -47,8 +47,8 @@ impl PartialLine {
         Ok(true)
     }
 
-    /// Stores all of `input`, because it does not contain the end of the line. Checks the first byte of the
-    /// line at once, because the end may never come.
+    /// Stores all of `input`, because it does not contain the end of the line. Checks the first byte of the line at
+    /// once, because the end of the line may never arrive.
     ///
     /// # Errors
     /// Fails if the line is too long, or does not begin a reply.

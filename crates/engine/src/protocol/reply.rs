@@ -1,5 +1,5 @@
-//! What the parsers of all protocols find in a reply: its kind (good, miss, error), its error code, and the
-//! parts that are counted separately.
+//! The results of parsing a reply, for all protocols: its kind (good, miss, error), its error code, and the parts that
+//! are counted separately.
 
 /// The kind of a complete reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub enum Reply<'a> {
     Value,
     /// Null (`$-1`, `*-1` or `_`) or an empty list (`*0`, `%0` or `~0`).
     Nil,
-    /// A compare-and-swap failed because another client had changed the item: memcached's `EXISTS` or `EX`.
+    /// A compare-and-swap failed, because another client had changed the item. memcached's reply is `EXISTS` or `EX`.
     Conflict,
     /// An error, or a reply that contains errors. The bytes are the line of the first error without `-`, such
     /// as `LOADING Redis is loading the dataset in memory`.
@@ -26,7 +26,7 @@ pub enum ReplyParts {
     Elements,
     /// The number at the beginning of Redis' lists: the cursor in a reply to SCAN.
     Cursors,
-    /// No parts. All HTTP requests are HEAD, so the replies have headers and no bodies.
+    /// No parts. All HTTP requests are HEAD. Their replies have headers and no bodies.
     Headers,
 }
 
@@ -40,8 +40,8 @@ pub enum ReplyPiece<'a> {
         /// Whether the element is null or an empty list.
         is_null: bool,
     },
-    /// A number that a later request sends: the CAS number ("cas unique") of an item of memcached, or the cursor of a
-    /// SCAN.
+    /// A number that a later request sends. This number is the CAS number ("cas unique") of an item of memcached, or
+    /// the cursor of a SCAN.
     Number(u64),
     /// A complete reply.
     Reply(Reply<'a>),

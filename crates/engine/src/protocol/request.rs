@@ -1,13 +1,14 @@
-//! Templates of requests: commands that are encoded once, with slots that are filled for each request.
+//! Templates of requests. A template contains commands that are encoded once, with slots that are filled for each
+//! request.
 //!
 //! ```text
 //! *3\r\n$3\r\nSET\r\n$19\r\nredyno:000000000000\r\n$32\r\n … \r\n
 //! └───────────────────── piece ──── digits ───┴─────────┴ value ┴ piece
 //! ```
-//! The dialect (the server's protocol) decides the layout of a command, and where the length of an argument
-//! is written. A slot of digits has twelve digits, like redis-benchmark's `__rand_int__`. A piece is copied
-//! in blocks of a fixed size, and the excess is cut off. This costs less time than an exact copy, which needs
-//! a function call.
+//! The dialect (the server's protocol) decides the layout of a command, and where the length of an argument is written.
+//! A slot of digits has twelve digits, like redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed
+//! size, and the excess is cut off. This costs less time than an exact copy, because an exact copy needs a function
+//! call.
 
 mod making;
 
@@ -51,7 +52,7 @@ enum NextSlot {
     Slot(Box<RareSlot>),
 }
 
-/// The less frequent kinds of slots. A separate function fills these slots, which keeps the code for most requests
+/// The less frequent kinds of slots. A separate function fills these slots. This keeps the code for most requests
 /// short.
 #[derive(Debug, Clone)]
 enum RareSlot {
@@ -68,7 +69,7 @@ enum RareSlot {
 }
 
 impl KeyPart {
-    /// Appends the bytes that are derived from the key with this number: a vector, a hash, or the text
+    /// Appends the bytes that are derived from the key with this number: a vector, a hash, or a text. The text is
     /// `key:field:hash:hash…`, cut to its length. In the text, each hash is the hash of all text before it.
     fn append(&self, derived: &Derived, number: u64, out: &mut Vec<u8>) {
         match *derived {
@@ -124,7 +125,7 @@ impl Template {
         Self { pieces: making.pieces }
     }
 
-    /// Returns whether all slots are digits with numbers from the first `sources` sources. Then all requests
+    /// Returns whether all slots are digits with numbers from the first `sources` sources. In this case, all requests
     /// have the same length.
     pub fn has_only_digits(&self, sources: usize) -> bool {
         let [only] = self.pieces.as_slice() else { return false };
@@ -215,8 +216,8 @@ impl ArgumentHead {
 }
 
 impl ArgumentPart {
-    /// Appends the part. Returns how many bytes of the part are not in `out`, because they are sent from the
-    /// pool of values.
+    /// Appends the part. Returns how many bytes of the part are not in `out`. These bytes are sent from the pool of
+    /// values.
     fn append(&self, fill: &mut impl FillSlots, out: &mut Vec<u8>) -> usize {
         match self {
             Self::Text(text) => out.extend_from_slice(text),

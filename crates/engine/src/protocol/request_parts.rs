@@ -31,7 +31,7 @@ pub enum ArgumentPart {
         /// The size of all values of this kind, in bytes, or `None` if the size is random.
         size: Option<usize>,
     },
-    /// A number that is inserted later: the number from the reply to the previous request.
+    /// A number that is inserted later. This number comes from the reply to the previous request.
     Awaited,
 }
 
@@ -50,7 +50,7 @@ pub enum Derived {
 }
 
 impl Derived {
-    /// Returns the length of the data in bytes if all keys have the same length of data.
+    /// Returns the length of the data in bytes, if the length is the same for all keys.
     pub(crate) fn length(&self) -> Option<usize> {
         match self {
             Self::JavaHash | Self::VectorList(..) => None,
@@ -98,8 +98,8 @@ impl ArgumentPart {
     }
 }
 
-/// Returns Java's `hashCode` of a longer text: `before` is the hash of the beginning, and the rest follows in UTF-16.
-/// The hash of an empty text is 0.
+/// Returns Java's `hashCode` of a longer text. `before` is the hash of the text's beginning. `text` is the rest, in
+/// UTF-16. The hash of an empty text is 0.
 pub(crate) fn java_hash(before: i32, text: impl IntoIterator<Item = u16>) -> i32 {
     text.into_iter().fold(before, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into()))
 }
@@ -131,9 +131,8 @@ pub(super) enum ArgumentHead {
     Line(Vec<ArgumentPart>),
 }
 
-/// Fills the slots of a request, in the order in which they are sent. The only exception is a value of random
-/// size: it is drawn before its length is written. `source` and `kind` are the indices that the template
-/// uses.
+/// Fills the slots of a request, in the order in which they are sent. Only a value of random size is not filled in
+/// order: the value is drawn before its length is written. `source` and `kind` are the indices that the template uses.
 pub trait FillSlots {
     /// A value that was drawn and is not written yet.
     type Value: Copy;
@@ -146,8 +145,8 @@ pub trait FillSlots {
     fn write(&mut self, value: Self::Value, out: &mut Vec<u8>) -> usize;
     /// Records that a number must later be inserted at this position.
     fn await_number(&mut self, at: usize);
-    /// Records a move: the bytes from `from` to `behind` are now `by` bytes nearer to the end, and the `by`
-    /// bytes that followed them now precede them.
+    /// Records a move of bytes. The bytes from `from` to `behind` are now `by` bytes nearer to the end. The `by` bytes
+    /// that followed them now precede them.
     fn moved(&mut self, from: usize, behind: usize, by: usize);
     /// Reports bytes that are not a valid key. The request with these bytes must not be sent.
     fn refuse(&mut self, key: &[u8]);

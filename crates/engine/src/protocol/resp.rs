@@ -1,5 +1,4 @@
-//! Encodes commands in RESP, and makes the first commands of a connection (AUTH, HELLO, SELECT, CLIENT
-//! SETNAME).
+//! Encodes commands in RESP. Creates the first commands of a connection (AUTH, HELLO, SELECT, CLIENT SETNAME).
 
 use super::{
     ArgumentPart, GreetingCommand, GreetingParameters, GreetingRefusal,

@@ -5,11 +5,11 @@
 //!  Between ──┤                                              ├──► Between
 //!            └─ $n or *n: Inside, until nothing is open ────┘
 //! ```
-//! The parser skips a list by counting. A header of n elements adds n to the number of open elements, and the
-//! end of an element subtracts one. So nested lists need no stack. Their depth is limited only in replies
-//! that redyno decodes. RESP3 pushes and attributes are skipped, because they are not replies. Pushes are
-//! counted. If a reply contains an error, the reply counts as an error. An example is the reply to EXEC with
-//! the error of one command.
+//! The parser skips a list by counting. A header of n elements adds n to the number of open elements. The end of an
+//! element subtracts one. Nested lists therefore need no stack. The depth of nested lists is limited only in replies
+//! that redyno decodes. RESP3 pushes and attributes are skipped, because they are not replies. The parser counts the
+//! pushes. If a reply contains an error, the reply counts as an error. An example is the reply to EXEC if one of the
+//! commands has failed.
 
 use memchr::memchr;
 
@@ -42,9 +42,9 @@ enum RespState {
 #[derive(Debug, Default)]
 pub struct RespSkipper {
     inside: RespState,
-    /// The number of open elements. An element is open until its end was read.
+    /// The number of open elements. An element is open until the parser has read the end of the element.
     open: u64,
-    /// The number of elements at the top level of the reply, and the number of these elements that have not begun.
+    /// The number of elements at the top level of the reply, and how many of these elements have not begun.
     elements: u64,
     ahead: u64,
     /// The number of bytes of a bulk string that are still to come, including the CRLF after the string.
@@ -57,7 +57,7 @@ pub struct RespSkipper {
     pushes: u64,
     /// The first error among the elements of the current reply, or the error of an earlier reply.
     inner: Option<Box<InnerError>>,
-    /// Whether `payload` is the text of `inner`, an error in the form of a bulk string.
+    /// Whether `payload` is the text of `inner`, which is an error in the form of a bulk string.
     in_error: bool,
     /// The counts of elements and levels, if replies are bounded.
     bounds: Option<Box<ReplyBounds>>,
@@ -67,7 +67,7 @@ pub struct RespSkipper {
 #[derive(Debug)]
 struct InnerError {
     line: Vec<u8>,
-    /// Whether the error was already returned. If so, another error may replace it.
+    /// Whether the error was already returned. If it was returned, another error may replace it.
     is_spent: bool,
 }
 
@@ -283,7 +283,7 @@ impl RespSkipper {
     }
 }
 
-/// Stores an error if it is the first one of a reply. Returns whether it is the first one.
+/// Stores an error if it is the first error of a reply. Returns whether it is the first error.
 #[cold]
 fn note(inner: &mut Option<Box<InnerError>>, line: &[u8]) -> bool {
     let is_first = inner.as_ref().is_none_or(|before| before.is_spent);

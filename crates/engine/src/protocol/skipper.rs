@@ -1,5 +1,4 @@
-//! Finds where replies end in any protocol, even if a reply arrives in many reads. It does not store the
-//! replies.
+//! Finds where replies end in any protocol, even if a reply arrives in many reads. The replies are not stored.
 
 use super::{
     Reply, ReplyParts, ReplyPiece,
@@ -50,8 +49,8 @@ impl Skipper {
         Some(reply)
     }
 
-    /// Works like [`advance`](Self::advance), but returns complete replies only. For HTTP, the replies must be those to
-    /// the ping (HEAD).
+    /// Works like [`advance`](Self::advance), but returns complete replies only. For HTTP, the replies must be replies
+    /// to the ping (HEAD).
     ///
     /// # Errors
     /// Fails in the same cases as [`advance`](Self::advance).
@@ -78,7 +77,8 @@ impl Skipper {
     }
 
     /// Returns this skipper with the limits of a decoder that will read the replies. A RESP reply is then rejected if
-    /// it is nested more than 32 levels deep, has more than 262 144 elements, or comes with a push or an attribute.
+    /// it exceeds one of these limits: 32 levels of nesting, and 262 144 elements. A reply with a push or an attribute
+    /// is also rejected.
     #[must_use]
     pub fn bounded(self) -> Self {
         match self {

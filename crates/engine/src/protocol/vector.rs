@@ -1,17 +1,17 @@
-//! Computes the vectors of requests for vector search. A vector is not stored: it is computed from its number
-//! whenever it is needed.
+//! Computes the vectors of requests for vector search. A vector is not stored. It is computed from its number whenever
+//! it is needed.
 
 /// The largest number of dimensions of a vector.
 pub const MOST_DIMENSIONS: usize = 32_768;
 /// The number of clusters among which the vectors are divided.
 const CLUSTERS: u64 = 256;
-/// The standard deviation of vectors around the centre of their cluster, divided by that of the centres
-/// around the origin.
+/// The standard deviation of vectors around the centre of their cluster, divided by the standard deviation of the
+/// centres around the origin.
 const SPREAD: f32 = 0.7;
 
-/// Appends the vector of a number in a set: `dimensions` single-precision floats in little-endian order
-/// (FP32). The vector has length 1, so the inner product, the cosine and the Euclidean distance give the same
-/// neighbours. The vectors form clusters, and the centres of the clusters are the same for all sets.
+/// Appends the vector of a number in a set. The vector consists of `dimensions` single-precision floats in
+/// little-endian order (FP32). The vector has length 1, so the inner product, the cosine and the Euclidean distance
+/// give the same neighbours. The vectors form clusters. The centres of the clusters are the same for all sets.
 pub fn append_vector((set, number): (u16, u64), dimensions: usize, out: &mut Vec<u8>) {
     let own = mixed(mixed(number) ^ u64::from(set));
     let centre = mixed(own % CLUSTERS);
@@ -40,7 +40,7 @@ fn mixed(n: u64) -> u64 {
     n ^ (n >> 31)
 }
 
-/// Returns a nearly normally distributed number around 0, which is the sum of four uniformly distributed numbers.
+/// Returns a nearly normally distributed number around 0. The number is the sum of four uniformly distributed numbers.
 fn normal(seed: u64) -> f32 {
     let bits = mixed(seed);
     let sum: u64 = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum();

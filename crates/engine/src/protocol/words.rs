@@ -1,4 +1,4 @@
-//! The words that redyno's messages use for each protocol (Redis, memcached and HTTP have different words).
+//! The words that redyno's messages use for each protocol. Redis, memcached and HTTP have different words.
 
 /// The words that messages to the user contain for servers of one dialect (protocol).
 #[derive(Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct DialectWords {
     pub server: &'static str,
     /// The name of a server with its article.
     pub a_server: &'static str,
-    /// The command to which the server only replies, such as PING.
+    /// The command to which the server only sends a reply, such as PING.
     pub ping: &'static str,
     /// The server's reply to the command `ping`.
     pub pong: &'static str,

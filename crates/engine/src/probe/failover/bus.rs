@@ -1,5 +1,5 @@
-//! What a cluster reports about a failover: the epoch of the new primary, and the state of the old primary.
-//! This module does no I/O.
+//! The information that a cluster reports about a failover: the epoch of the new primary, and the state of the old
+//! primary. This module does no I/O.
 
 use crate::protocol::RespValue;
 
@@ -8,8 +8,7 @@ use crate::protocol::RespValue;
 pub(super) struct NodesReply {
     /// The configuration epoch of the node that replied.
     pub(super) epoch: Option<u64>,
-    /// The cause of the failover, according to the state of the replaced node, or `None` if the cause is
-    /// unknown.
+    /// The cause of the failover, or `None` if the cause is unknown. The state of the replaced node shows the cause.
     pub(super) cause: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Finds the primaries of a cluster that may be replaced, or were replaced, by another node. This module does no I/O.
+//! Finds the primaries of a cluster that another node has replaced or may replace. This module does no I/O.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,18 +7,18 @@ use crate::{
     protocol::{SLOTS, key_slot},
 };
 
-/// A primary that may be replaced, or was replaced, by another owner of its slots.
+/// A primary that another owner of its slots has replaced or may replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SuspectPrimary {
     pub(super) node: NodeNumber,
-    /// The outage of the primary, or `None` if the primary handed over its slots and no request was lost.
+    /// The outage of the primary. `None` if the primary handed over its slots and no request was lost.
     pub(super) outage: Option<NodeOutage>,
     /// The last topology in which the primary owned its slots.
     pub(super) known: Arc<Topology>,
 }
 
 impl SuspectPrimary {
-    /// Returns the first slot of the primary. Leaves out slots that have moved to another node than the
+    /// Returns the first slot of the primary. The function ignores slots that have moved to a node other than the
     /// primary's successor.
     pub(super) fn slot(&self, topology: &Topology) -> Option<u16> {
         let is_its = |owner| owner == self.node || is_successor(owner, self.node, (&self.known, topology));
@@ -27,7 +27,7 @@ impl SuspectPrimary {
         })
     }
 
-    /// Returns the replicas of the primary, one of which may take over.
+    /// Returns the replicas of the primary. One of them may take over.
     pub(super) fn replicas(&self) -> impl Iterator<Item = NodeNumber> {
         let replicas = self.known.nodes().filter(|(_, it)| it.role == Role::Replica(self.node));
         replicas.map(|(number, _)| number)
@@ -54,7 +54,7 @@ impl Owners {
         }
     }
 
-    /// Returns the primaries that have become suspects. These are primaries that do not answer, and primaries whose
+    /// Returns the primaries that have become suspects. Suspects are primaries that do not answer, and primaries whose
     /// slots a successor now owns.
     pub(super) fn new_suspects(
         &mut self,
@@ -88,9 +88,9 @@ impl Owners {
     }
 }
 
-/// Returns whether `owner` is the successor of `node`. This is true if `owner` was a replica of `node`, or if
-/// `owner` is a new node and `node` has no slots left. A new node may have been a replica before, because
-/// CLUSTER SLOTS does not list a replica without data.
+/// Returns whether `owner` is the successor of `node`. `owner` is a successor if it was a replica of `node`, or if it
+/// is a new node and `node` has no slots left. A new node may have been a replica before, because CLUSTER SLOTS does
+/// not list a replica without data.
 fn is_successor(owner: NodeNumber, node: NodeNumber, (before, now): (&Topology, &Topology)) -> bool {
     match before.nodes().find(|(number, _)| *number == owner).map(|(_, it)| it.role) {
         // A node that was known only from a redirect is new, too.

@@ -32,15 +32,15 @@ pub struct FailoverPlan {
     pub node: usize,
     /// The server that the user named.
     pub target: Target,
-    /// The cluster of the server. With `None`, the probe watches the server itself: after a failover, the
-    /// server's host name may lead to another address.
+    /// The cluster of the server. With `None`, the probe watches the server itself. After a failover, the server's host
+    /// name may lead to another address.
     pub cluster: Option<Arc<Cluster>>,
     /// The outages that the ping probes report, by node.
     pub outages: NodeOutages,
     /// The outages that the load reports, by node.
     pub load_outages: NodeOutages,
-    /// Whether agents generate the load. Their reports arrive later, and a failover lasts until all agents get good
-    /// replies again.
+    /// Whether agents generate the load. Their reports arrive later. A failover lasts until all agents get good replies
+    /// again.
     pub has_agents: bool,
 }
 

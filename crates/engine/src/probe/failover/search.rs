@@ -26,20 +26,20 @@ const EVERY: Duration = Duration::from_millis(20);
 /// The largest number of questions to the new owner about the cause of a failover.
 const MOST_QUESTIONS: usize = 25;
 /// The time between two lookups of a host name: 40 ms. This time is longer than the time between other tries, because a
-/// name server has to answer each lookup.
+/// name server must answer each lookup.
 const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
 /// The timeout of a connection, and of a reply: 100 ms. During this time, no other server is tried.
 const LIMIT: Duration = Duration::from_millis(100);
 /// After this time, a search slows down to one try per second: 60 s.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// If a refused request was due at most this long before redyno noticed the handover, it counts as part of
-/// the handover: 10 s, in ns.
+/// A refused request counts as part of a handover if it was due at most this long before redyno noticed the handover:
+/// 10 s, in ns.
 const RECENT_NS: u64 = 10_000_000_000;
 /// The time within which the agents of a load report the end of an outage: 1 s. They report four times a second.
 const REPORTED_WITHIN: Duration = Duration::from_secs(1);
-/// The largest error of the times of outages that an agent reports: 50 ms, in ns.
+/// The largest error of the outage times that an agent reports: 50 ms, in ns.
 const AGENT_ERROR_NS: u64 = 50_000_000;
-/// The longest accepted reply, 1 MiB, which is enough for a reply to CLUSTER NODES with a thousand nodes.
+/// The longest accepted reply: 1 MiB. A reply to CLUSTER NODES with a thousand nodes fits into this length.
 const LONGEST: usize = 1 << 20;
 /// The client name of the probe's connections in CLIENT LIST.
 const NAME: Option<&str> = Some("redyno-failover");
@@ -102,8 +102,8 @@ fn news(talk: &mut Talk, old: &str, stop: &StopFlag) -> NodesReply {
 }
 
 /// Searches for the node that answers for the slots of a suspect. Returns this node, the time of its first good reply,
-/// and the event. Returns `None` if the suspect itself answers again, or if its slots have moved to nodes that were
-/// already primaries.
+/// and the event. Returns `None` if the suspect itself answers again, or if the suspect's slots have moved to nodes
+/// that were already primaries.
 pub(super) fn for_slots(
     suspect: &SuspectPrimary,
     (plan, cluster): (&FailoverPlan, &Cluster),
@@ -156,9 +156,9 @@ pub(super) fn for_slots(
 }
 
 impl FailoverPlan {
-    /// Combines the outages that the ping probe and the load have measured on node number `node`. Returns the
-    /// outage and the time of its end. The outage ends with the first good reply or, with agents, when all
-    /// agents get good replies again.
+    /// Combines the outages that the ping probe and the load have measured on node number `node`. Returns the outage
+    /// and the time of its end. The outage ends with the first good reply. If agents generate the load, the outage ends
+    /// when all agents get good replies again.
     fn with_load(
         &self,
         own: Option<NodeOutage>,

@@ -15,7 +15,7 @@ use crate::{
     stats::{Latency, Recorder, Samples},
 };
 
-/// The reason why there is no connection, and the kind of error that is counted for each PING without a
+/// The reason why there is no connection. It determines the kind of error that is counted for each PING without a
 /// connection.
 #[derive(Debug, PartialEq, Eq)]
 struct ConnectionLoss {
@@ -35,7 +35,8 @@ pub struct PingedNode {
 /// The longest wait for the reply to a PING: 100 ms. If there is no reply by then, the node has an outage.
 const UNANSWERED_NS: u64 = 100_000_000;
 
-/// The state of the link (the probe's connection) at the end of a tick (the interval between two reports).
+/// The state of the link at the end of a tick. The link is the probe's connection. A tick is the interval between two
+/// reports.
 #[derive(Debug)]
 pub(super) struct LinkState {
     /// How long each unanswered PING has been waiting.
@@ -47,8 +48,8 @@ pub(super) struct LinkState {
     pub tcp: Option<TcpRtt>,
 }
 
-/// The parts (send, kernel, pickup) of the round trips of one tick. `left_out` counts the round trips whose
-/// parts are unknown, by the reason.
+/// The parts (send, kernel, pickup) of the round trips of one tick. `left_out` counts the round trips with unknown
+/// parts, for each reason.
 #[derive(Debug, Default)]
 struct PartsBook {
     send: Samples,
@@ -73,7 +74,7 @@ impl PartsBook {
 /// The results of the PINGs of one tick.
 #[derive(Debug)]
 struct PingBook {
-    /// The time of the change of the load settings that ended the tick, in ns; `None` for the current settings.
+    /// The time of the change of the load settings that ended the tick, in ns. `None` means the current settings.
     changed_ns: Option<u64>,
     rtt: Recorder,
     parts: PartsBook,
@@ -115,13 +116,13 @@ pub(super) struct PingAccount {
     messages: Sender<ProbeMessage>,
     /// The PINGs that were due since the last change of the load settings.
     book: PingBook,
-    /// The PINGs that were due before that change and are in no report yet: for each change of the settings with
-    /// unanswered PINGs, and for the last change. The oldest change comes first.
+    /// The PINGs that were due before the last change of the load settings and are in no report yet. There is one entry
+    /// for each change with unanswered PINGs, and one for the last change. The oldest change comes first.
     ended: Vec<PingBook>,
-    /// The time of the last change of the load settings, in ns; 0 before the first change.
+    /// The time of the last change of the load settings, in ns. The time is 0 before the first change.
     pub(super) changed_ns: u64,
-    /// Whether the kernel takes timestamps for the connection. Without a connection, whether it took them for
-    /// the last one.
+    /// Whether the kernel takes timestamps for the connection. Without a connection, the field says whether the kernel
+    /// took timestamps for the last connection.
     timing: Option<Timing>,
     outage: Option<ConnectionLoss>,
     watched: PingedNode,
@@ -130,7 +131,7 @@ pub(super) struct PingAccount {
     /// The time when the last PING with a good reply was due, in ns.
     good_due_ns: u64,
     reported_errors: ErrorKinds,
-    /// Whether the first attempt to connect has ended, successfully or not. PINGs are due from then on.
+    /// Whether the first attempt to connect has ended, successfully or not. PINGs are due from this time on.
     pub(super) begun: bool,
     /// Whether the receiver of messages is gone.
     pub(super) is_receiver_gone: bool,
@@ -190,7 +191,7 @@ impl PingAccount {
         }
     }
 
-    /// Returns the book of a PING that was due at `due_ns`.
+    /// Returns the counts to which a PING that was due at `due_ns` belongs.
     fn book_of(&mut self, due_ns: u64) -> &mut PingBook {
         let is_of = |book: &&mut PingBook| book.changed_ns.is_some_and(|changed_ns| due_ns < changed_ns);
         self.ended.iter_mut().find(is_of).unwrap_or(&mut self.book)
@@ -247,8 +248,8 @@ impl PingAccount {
         self.book.close(self.timing, link)
     }
 
-    /// Returns the results of the PINGs that were due before each change of the load settings with the time of the change,
-    /// and resets the counts. `link_at` returns the state of the link at this time.
+    /// Returns results for each change of the load settings, and resets the counts. The results contain the PINGs that
+    /// were due before the change, with the time of the change. `link_at` returns the state of the link at this time.
     pub(super) fn close_ended(&mut self, link_at: impl Fn(u64) -> LinkState) -> Vec<(u64, Ping)> {
         let mut closed = Vec::new();
         for book in &mut self.ended {
@@ -266,7 +267,7 @@ impl PingAccount {
         closed
     }
 
-    /// Counts separately from now on for the load settings that were changed at `changed_ns`.
+    /// From now on, counts separately for the load settings that were changed at `changed_ns`.
     pub(super) fn change(&mut self, changed_ns: u64) {
         let ended = std::mem::replace(&mut self.book, PingBook::new());
         self.ended.push(PingBook { changed_ns: Some(changed_ns), ..ended });

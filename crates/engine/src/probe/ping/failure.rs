@@ -27,7 +27,7 @@ pub(super) enum PingFailure {
     /// No data arrived within the limit.
     #[error("{what} was not answered within {:.2} s", .limit.as_secs_f64())]
     Timeout { what: &'static str, limit: Duration },
-    /// The server sent bytes that are not a reply.
+    /// The server sent bytes that are not a valid reply.
     #[error("this is no {server}: {cause}")]
     Protocol {
         /// The expected kind of server.
@@ -44,8 +44,8 @@ pub(super) enum PingFailure {
 }
 
 impl PingFailure {
-    /// Returns the kind under which lost PINGs are counted: `timeout`, `refused`, `reset`, `tls`, `protocol`,
-    /// `unreachable` or an error reply's prefix.
+    /// Returns the kind under which lost PINGs are counted. The kind is `timeout`, `refused`, `reset`, `tls`,
+    /// `protocol`, `unreachable` or the prefix of an error reply.
     pub(super) fn kind(&self) -> &str {
         match self {
             Self::Resolve(_) => "unreachable",

@@ -1,11 +1,11 @@
-//! The lead time of the ping probe: its thread wakes up this long before a PING is due. redyno adapts the
-//! lead time to the lateness of recent wake-ups.
+//! The lead time of the ping probe. The probe's thread wakes up this long before a PING is due. redyno adapts the lead
+//! time to the lateness of recent wake-ups.
 //!
-//! A sleeping thread wakes up late. On an idle virtual machine with round trips of 95 µs, the median lateness
-//! was 90 µs. Without a lead time, the late wake-up would count as a delay of the server. If the thread wakes
-//! up early, it waits in a busy loop and sends the PING within 2 µs of the due time. This wait uses CPU time.
-//! So the lead time follows a high percentile of the lateness. A busy machine wakes its threads at once, so
-//! the lead time is short there.
+//! A sleeping thread wakes up late. On an idle virtual machine with round trips of 95 µs, the median lateness was 90
+//! µs. Without a lead time, the late wake-up would count as a delay of the server. If the thread wakes up early, the
+//! thread waits in a busy loop and sends the PING within 2 µs of the due time. This wait uses CPU time. The lead time
+//! therefore follows a high percentile of the lateness. A busy machine wakes its threads at once, so the lead time is
+//! short there.
 
 use std::num::NonZeroU32;
 
@@ -15,8 +15,8 @@ use crate::clock::SECOND_NS;
 const MOST_NS: u64 = 150_000;
 /// At high rates, the lead time is at most the time between two PINGs divided by this number.
 const MOST_PART: u64 = 10;
-/// The increase of the lead time after a wake-up that was later than the lead time, in ns. The lead time
-/// settles at the 90th percentile of the lateness, where increases and decreases balance.
+/// The increase of the lead time after a wake-up that was later than the lead time, in ns. The lead time settles at the
+/// 90th percentile of the lateness. There, increases and decreases balance.
 const UP_NS: u64 = 4_500;
 /// The decrease of the lead time after any other wake-up, in ns.
 const DOWN_NS: u64 = 500;

@@ -1,5 +1,5 @@
-//! An open connection of the ping probe. It sends the greeting (the first commands, such as AUTH) and then
-//! PINGs. It assigns each reply to its PING.
+//! An open connection of the ping probe. The connection sends the greeting (the first commands, such as AUTH) and then
+//! PINGs. The connection assigns each reply to its PING.
 //!
 //! The [`PingLink`](super::link::PingLink) opens the connection, and reconnects after a loss.
 
@@ -28,8 +28,8 @@ pub(super) enum PingEvent<'a> {
     Pong { due_ns: u64, parts: Option<Result<RoundTripParts, PartsUnknown>> },
     /// The PING that was due at `due_ns` got an error reply.
     ErrorReply { due_ns: u64, text: &'a str },
-    /// The connection was lost or could not be opened. `unanswered` are the due times of the PINGs that will never be
-    /// answered, the oldest first.
+    /// The connection was lost or could not be opened. `unanswered` contains the due times of the PINGs that will never
+    /// be answered, the oldest first.
     Lost { failure: PingFailure, unanswered: Vec<u64> },
 }
 
@@ -37,10 +37,10 @@ pub(super) enum PingEvent<'a> {
 #[derive(Debug, Clone, Copy)]
 struct SentPing {
     due_ns: u64,
-    /// Whether the reply to the next PING answers this PING too, because one request was sent for both.
+    /// Whether the reply to the next PING also answers this PING, because one request was sent for both PINGs.
     is_joined: bool,
     sent_ns: u64,
-    /// The information about the time when the PING left this host, or `None` without timestamps.
+    /// Information about the departure of the PING from this host, or `None` without timestamps.
     departure: Option<Departing>,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct WakeUp {
     pub wall: Wall,
 }
 
-/// An open connection. It sends the greeting (the first commands) and then PINGs.
+/// An open connection. The connection sends the greeting (the first commands) and then PINGs.
 #[derive(Debug)]
 pub(super) struct PingLine {
     /// The underlying socket.
@@ -72,7 +72,7 @@ pub(super) struct PingLine {
     /// The last reply if it was an error.
     last_error: Option<String>,
     greeted_by_ns: u64,
-    /// Whether the server closes or has closed the connection after a reply, as an HTTP server may.
+    /// Whether the server closes or has closed the connection after a reply. An HTTP server may do this.
     is_spent: bool,
     _open: OpenConnection,
 }
@@ -151,13 +151,13 @@ impl PingLine {
         self.outstanding.iter().map(|sent| sent.due_ns)
     }
 
-    /// Returns the due time of the oldest unanswered PING that did not have to wait for this connection.
+    /// Returns the due time of the oldest unanswered PING, without PINGs that had to wait for this connection.
     pub(super) fn awaited_ns(&self) -> Option<u64> {
         self.outstanding.iter().find(|sent| !sent.is_joined).map(|sent| sent.due_ns)
     }
 
-    /// Returns the deadline for the next reply: to the greeting, or to the oldest unanswered PING. Returns
-    /// `u64::MAX` if no reply is awaited.
+    /// Returns the deadline for the next reply. This is the reply to the greeting, or to the oldest unanswered PING.
+    /// Returns `u64::MAX` if no reply is awaited.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> u64 {
         if !self.is_greeted() {
             return self.greeted_by_ns;
@@ -165,7 +165,8 @@ impl PingLine {
         self.outstanding.front().map_or(u64::MAX, |oldest| oldest.sent_ns.saturating_add(timeout_ns))
     }
 
-    /// Queues one request for all PINGs that were due before the connection was open. Its reply answers each of them.
+    /// Queues one request for all PINGs that were due before the connection was open. The reply to this request answers
+    /// each of these PINGs.
     pub(super) fn queue_joined(&mut self, mut due_ns: VecDeque<u64>, now_ns: u64, clock: &Clock) {
         let Some(last_ns) = due_ns.pop_back() else { return };
         let joined = |due_ns| SentPing { due_ns, is_joined: true, sent_ns: now_ns, departure: None };

@@ -1,5 +1,5 @@
-//! Connects the ping probe to its server: looks up the host name, opens a [`PingLine`], and reconnects after a loss. No
-//! function blocks for longer than its caller allows.
+//! Connects the ping probe to its server. Looks up the host name, opens a [`PingLine`], and reconnects after a loss. A
+//! function blocks for at most the time that its caller allows.
 //!
 //! ```text
 //!  Resting ──► Resolving ──► Connecting ──► Greeting ──► Up
@@ -122,7 +122,7 @@ impl PingLink {
         }
     }
 
-    /// Writes the queued bytes and handles timeouts: begins the next attempt to connect, or ends an attempt that takes
+    /// Writes the queued bytes and handles timeouts. Begins the next attempt to connect, or ends an attempt that takes
     /// too long.
     pub(super) fn advance(&mut self, now_ns: u64, emit: &mut dyn FnMut(PingEvent)) {
         if let Err(failure) = self.try_advance(now_ns) {
@@ -236,8 +236,7 @@ impl PingLink {
         }
     }
 
-    /// If the server has announced the end of the present connection, begins to open a new one and returns
-    /// true.
+    /// If the server has announced the end of the present connection, begins to open a new connection and returns true.
     fn renew_if_spent(&mut self, at_ns: u64) -> bool {
         let is_spent = self.line().is_some_and(PingLine::is_spent);
         if is_spent {

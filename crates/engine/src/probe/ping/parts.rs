@@ -62,14 +62,14 @@ impl Wall {
         Self::of(before_ns, wall_ns, after_ns)
     }
 
-    /// Creates a reading from the time `wall_ns` of the wall clock, which was read between the times `before_ns` and
-    /// `after_ns` of the session's clock.
+    /// Creates a reading of both clocks. The wall clock showed `wall_ns`, between the times `before_ns` and `after_ns`
+    /// of the session's clock.
     fn of(before_ns: u64, wall_ns: i64, after_ns: u64) -> Self {
         Self { ahead_ns: wall_ns - before_ns as i64, doubt_ns: after_ns - before_ns }
     }
 
-    /// Converts a wall-clock timestamp to the session's clock. For times before the session began, the result is
-    /// negative.
+    /// Converts a wall-clock timestamp to the session's clock. For times before the beginning of the session, the
+    /// result is negative.
     fn on_our_clock(self, wall_ns: i64) -> i64 {
         wall_ns - self.ahead_ns
     }
@@ -102,11 +102,11 @@ pub(super) struct Stamps {
 /// The parts of a round trip. The sum of the parts is the round trip, except for the error of the clock readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RoundTripParts {
-    /// From the due time of the PING to its departure.
+    /// The time from the due time of the PING to its departure.
     pub send_ns: u64,
-    /// From the departure of the PING to the arrival of its reply, both by the kernel's timestamps.
+    /// The time from the departure of the PING to the arrival of its reply, according to the kernel's timestamps.
     pub kernel_ns: u64,
-    /// From the arrival of the reply until the thread's wait for the reply returned.
+    /// The time from the arrival of the reply until the thread's wait for the reply returned.
     pub pickup_ns: u64,
 }
 
@@ -122,8 +122,8 @@ pub(super) enum PartsUnknown {
     UncertainClock,
     /// The wall clock was set during the round trip.
     ClockStep,
-    /// The timestamps are out of order: the reply arrived after the wake-up and before the read, or the wall clock was
-    /// set and set back.
+    /// The timestamps are out of order. Either the reply arrived between the wake-up and the read, or the wall clock
+    /// was set and set back.
     Order,
 }
 
@@ -144,7 +144,7 @@ impl Stamps {
     /// Computes the parts.
     ///
     /// # Errors
-    /// Returns the reason if the parts are unknown. Unknown parts are never estimated.
+    /// Fails if the parts are unknown, and returns the reason. Unknown parts are never estimated.
     pub(super) fn parts(&self) -> Result<RoundTripParts, PartsUnknown> {
         let arrived_wall_ns = self.arrived_wall_ns?;
         let left_wall_ns = self.left_wall_ns.ok_or(PartsUnknown::NoStamp)?;
@@ -176,7 +176,7 @@ impl Stamps {
 mod tests {
     use super::*;
 
-    /// The wall clock is in 2026 when the session's clock reads 0.
+    /// The difference between the clocks. The wall clock is in 2026 when the session's clock reads 0.
     const AHEAD_NS: i64 = 1_767_225_600_000_000_000;
 
     fn wall(ahead_ns: i64) -> Wall {
@@ -197,8 +197,8 @@ mod tests {
         }
     }
 
-    /// Simulates a wall clock that is set forward by `step_ns` (back, if negative) after `after_ns` of the
-    /// session's clock.
+    /// Simulates a wall clock that is set by `step_ns` (forward, or back if negative) after `after_ns` of the session's
+    /// clock.
     fn stepped(step_ns: i64, after_ns: i64) -> Result<RoundTripParts, PartsUnknown> {
         let stamp = |at_ns: i64| AHEAD_NS + at_ns + if at_ns > after_ns { step_ns } else { 0 };
         let usual = usual();

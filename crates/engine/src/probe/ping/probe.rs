@@ -1,4 +1,5 @@
-//! The thread of the ping probe: a loop that sends due PINGs, waits for replies, and reports every tick (250 ms).
+//! The thread of the ping probe. It runs a loop that sends due PINGs, waits for replies, and reports every tick (250
+//! ms).
 
 use std::{
     io,
@@ -30,7 +31,7 @@ use crate::{
     stats::Samples,
 };
 
-/// The default number of PINGs a second: as many as redis-cli sends at most.
+/// The default number of PINGs a second. redis-cli sends at most as many.
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
 /// The default timeout of a reply: 5 s.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -50,8 +51,8 @@ pub struct PingPlan {
     pub tick: Duration,
     /// The node that the probe watches for outages.
     pub watched: PingedNode,
-    /// The time of the last change of the load settings, in ns. PINGs from before and after a change are
-    /// never in the same report.
+    /// The time of the last change of the load settings, in ns. A report never contains PINGs from both before and
+    /// after a change.
     pub changed_ns: Arc<AtomicU64>,
 }
 
@@ -72,9 +73,9 @@ pub struct PingProbe {
 }
 
 impl PingProbe {
-    /// Starts the thread `ping`. It connects, sends a report every tick, and sends a last report when the
-    /// probe is dropped. If the server is unreachable, this function does not fail. The thread reports the
-    /// failure and tries again.
+    /// Starts the thread `ping`. The thread connects, sends a report every tick, and sends a last report when the probe
+    /// is dropped. If the server is unreachable, this function does not fail. The thread reports the failure and tries
+    /// again.
     ///
     /// # Errors
     /// Fails if the system cannot start a thread.
@@ -89,8 +90,8 @@ impl PingProbe {
         Ok(Self { per_second, thread: ProbeThread::start("ping", body)? })
     }
 
-    /// Requests the end of the thread, and does not wait for this end. So a session can end the probes of all nodes at
-    /// the same time.
+    /// Requests the end of the thread, and does not wait until the thread has ended. A session can then end the probes
+    /// of all nodes at the same time.
     pub fn stop(&self) {
         self.thread.stop();
     }
@@ -104,7 +105,7 @@ impl PingProbe {
 /// The state of the ping loop.
 struct PingLoop {
     clock: Clock,
-    /// The requested number of PINGs a second. The next field contains the number in the present schedule.
+    /// The requested number of PINGs a second. The next field contains the number of PINGs in the present schedule.
     pace: Arc<AtomicU32>,
     per_second: NonZeroU32,
     missed_after_ns: u64,
@@ -165,8 +166,8 @@ impl PingLoop {
         }
     }
 
-    /// Reports the tick if it is over. A change of the load settings also ends a tick: its report is sent when the PINGs
-    /// that were due before the change are answered.
+    /// Reports the tick if it is over. A change of the load settings also ends a tick. The report of this tick is sent
+    /// when the PINGs that were due before the change are answered.
     fn close_tick_if_over(&mut self, now_ns: u64) {
         let changed_ns = self.changed_ns.load(Ordering::Relaxed);
         // Agents of a fleet change their settings at a time in the future.
@@ -228,8 +229,7 @@ impl PingLoop {
         self.schedule.as_ref().map_or(u64::MAX, |s| s.next_due_ns().saturating_sub(self.lead.ns))
     }
 
-    /// Returns whether the next PING is due so soon that a sleep would delay the PING. Returns false if a reply is
-    /// awaited.
+    /// Returns whether the next PING is due so soon that a sleep would delay it. Returns false if a reply is awaited.
     fn is_nearly_due(&self, now_ns: u64) -> bool {
         now_ns >= self.nearly_due_ns() && self.link.is_quiet()
     }
@@ -239,7 +239,7 @@ impl PingLoop {
     }
 }
 
-/// Runs `live`. If it panics, reports that the probe has stopped; the panic hook has printed the reason.
+/// Runs `live`. If `live` panics, reports that the probe has stopped. The panic hook has already printed the reason.
 fn report_panic(live: impl FnOnce(), clock: Clock, messages: &Sender<ProbeMessage>) {
     if catch_unwind(AssertUnwindSafe(live)).is_err() {
         let cause = "the ping probe has stopped for the rest of the session, because its thread panicked; please \

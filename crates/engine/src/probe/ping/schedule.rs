@@ -1,11 +1,11 @@
-//! The schedule of the ping probe. The due time of a PING depends only on its index. So a late server or a
-//! late client changes no due time, and no PING is left out.
+//! The schedule of the ping probe. The due time of a PING depends only on its index. A late server or a late client
+//! therefore changes no due time, and no PING is left out.
 
 use std::num::NonZeroU32;
 
 use crate::clock::SECOND_NS;
 
-/// The due times of a series of PINGs: PING k is due at `start + k / rate`.
+/// The due times of a series of PINGs. PING k is due at `start + k / rate`.
 #[derive(Debug)]
 pub(super) struct Schedule {
     start_ns: u64,

@@ -20,17 +20,17 @@ use crate::{
     probe::{TcpRtt, Timing},
 };
 
-/// The size of the read buffer in bytes, which is enough for thousands of PONGs.
+/// The size of the read buffer in bytes. Thousands of PONGs fit into the buffer.
 const READ_SIZE: usize = 16 * 1024;
 
 /// The operations for which a connection is ready.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Readiness {
-    /// Whether a read returns bytes, the end of the stream or an error.
+    /// Whether a read would return bytes, the end of the stream or an error.
     pub readable: bool,
     /// Whether bytes can be written, or the attempt to connect can continue or has ended.
     pub writable: bool,
-    /// Whether the kernel has timestamps to read, or an error that no other flag reports.
+    /// Whether the kernel has timestamps to read, or an error that the other flags do not report.
     pub stamped: bool,
 }
 
@@ -39,8 +39,8 @@ pub(super) struct Readiness {
 pub(super) struct Input<'a> {
     /// The bytes that were read. At the end of the stream, there are no bytes.
     pub bytes: &'a [u8],
-    /// The kernel's timestamp of the last byte's arrival, by the wall clock. `None` without a timestamp. Also
-    /// `None` if more data may have been waiting, because the timestamp could then belong to a later byte.
+    /// The kernel's timestamp of the last byte's arrival, by the wall clock. `None` without a timestamp. Also `None` if
+    /// more data may have been waiting. The timestamp could then belong to a later byte.
     pub arrived_wall_ns: Option<i64>,
 }
 
@@ -140,7 +140,7 @@ impl StampedSocket {
         }
     }
 
-    /// Reads available data once. If more data is left, the connection stays readable. Returns `None` if there is no
+    /// Reads available data once. If more data remains, the connection stays readable. Returns `None` if there is no
     /// data. At the end of the stream, returns an input without bytes.
     pub(super) fn read(&mut self) -> io::Result<Option<Input<'_>>> {
         let read = match &mut self.stamper {

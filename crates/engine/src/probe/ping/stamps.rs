@@ -1,11 +1,10 @@
-//! The kernel's timestamps for the ping probe: when a PING left this host, and when its reply arrived.
+//! The kernel's timestamps for the ping probe. They tell when a PING left this host, and when its reply arrived.
 //!
-//! Timestamps need no privileges on Linux (SO_TIMESTAMPING). Other systems have no such timestamps. The
-//! kernel identifies a write by the number of bytes that were written up to the end of this write. The
-//! timestamp of a read belongs to the last byte of the read. All timestamps come from the wall clock, in
-//! nanoseconds since 1970. The device driver takes the timestamp of a departure. So all delays within this
-//! host, including the device's queue, come before this timestamp. All delays of the network and the server
-//! come after it.
+//! Timestamps need no privileges on Linux (SO_TIMESTAMPING). Other systems have no such timestamps. The kernel
+//! identifies a write by the number of bytes that were written up to the end of this write. The timestamp of a read
+//! belongs to the last byte of the read. All timestamps come from the wall clock, in nanoseconds since 1970. The device
+//! driver takes the timestamp of a departure. All delays within this host, including the device's queue, therefore come
+//! before this timestamp. All delays of the network and the server come after this timestamp.
 
 use socket2::Socket;
 
@@ -14,8 +13,8 @@ use crate::probe::Timing;
 /// The departure of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Departure {
-    /// The key of the write. The key is the number of bytes from the first byte with a timestamp to the end
-    /// of the write, minus one, modulo 2^32.
+    /// The key of the write. To compute the key, count the bytes from the first byte with a timestamp to the end of the
+    /// write. The key is this number minus one, modulo 2^32.
     pub key: u32,
     /// The time of the departure.
     pub wall_ns: i64,
@@ -40,7 +39,7 @@ pub(super) struct Arrival {
 /// Turns on timestamps for a connected TCP socket. The kernel then puts all timestamps into the socket's error queue.
 ///
 /// # Errors
-/// Fails if the connection cannot have timestamps, with the reason.
+/// Fails if the connection cannot have timestamps. The error is the reason.
 pub(super) fn begin(socket: &Socket) -> Result<Stamper, Timing> {
     if socket.local_addr().is_ok_and(|address| address.is_unix()) {
         return Err(Timing::UnixSocket);
@@ -77,7 +76,7 @@ mod linux {
     use super::{Arrival, Departure};
     use crate::probe::Timing;
 
-    /// `SCM_TSTAMP_SND` of linux/errqueue.h: the timestamp of the device driver.
+    /// `SCM_TSTAMP_SND` of linux/errqueue.h. It marks the timestamp of the device driver.
     const SENT: u32 = 0;
 
     /// Reads the timestamps of one socket.
@@ -157,7 +156,7 @@ mod linux {
         is_departure.then_some(error.ee_data)
     }
 
-    /// Converts a timestamp to nanoseconds; `None` for zero, which means "no timestamp".
+    /// Converts a timestamp to nanoseconds. Returns `None` for zero, which means "no timestamp".
     fn nanoseconds(stamp: TimeSpec) -> Option<i64> {
         let ns = stamp.tv_sec() * 1_000_000_000 + stamp.tv_nsec();
         (ns != 0).then_some(ns)

@@ -1,5 +1,5 @@
-//! The kernel's own round-trip figures of a TCP connection. This module contains the only unsafe code of the
-//! probes. No crate wraps the socket option TCP_INFO, whose structure is longer in newer kernels.
+//! The kernel's own round-trip figures of a TCP connection. This module contains the only unsafe code of the probes. No
+//! crate wraps the socket option TCP_INFO. The structure of this option is longer in newer kernels.
 
 use socket2::Socket;
 

@@ -1,5 +1,5 @@
-//! Finds out from an HTTP header where the reply ends and whether the connection closes. It also finds out
-//! from the beginning of a body whether a `_bulk` request of Elasticsearch failed.
+//! Finds out from an HTTP header where the reply ends, and whether the connection closes. Also finds out from the
+//! beginning of a body whether a `_bulk` request of Elasticsearch failed.
 
 use httparse::Header;
 use memchr::memmem;
@@ -62,8 +62,8 @@ pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
     Some(digits).filter(|digits| !digits.is_empty())?.iter().try_fold(0, add)
 }
 
-/// The beginning of a body. It shows whether Elasticsearch refused documents of a `_bulk` request. The status
-/// of the reply is 200 in both cases.
+/// The beginning of a body. The body's beginning shows whether Elasticsearch refused documents of a `_bulk` request.
+/// The status of the reply is 200 even if Elasticsearch refused documents.
 #[derive(Debug, Default)]
 pub(super) struct BodyStart(Vec<u8>);
 

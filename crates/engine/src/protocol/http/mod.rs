@@ -1,4 +1,4 @@
-//! HTTP/1.1: encodes requests from words (method, path, body), and finds the ends of replies. Every request has one
+//! HTTP/1.1. Encodes requests from words (method, path, body), and finds the ends of replies. Every request has one
 //! reply. Interim replies (1xx) are skipped, and redirects are not followed.
 
 mod body;

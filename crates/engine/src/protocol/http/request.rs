@@ -15,8 +15,8 @@ use crate::{
     untrusted,
 };
 
-/// The accepted methods. The flag of a method is true if requests with this method always give the length of the body,
-/// even if the body is empty.
+/// The accepted methods. The flag of a method is true if its requests always give the length of the body, even of an
+/// empty body.
 const METHODS: [(&str, bool); 7] = [
     ("GET", false),
     ("HEAD", false),
@@ -80,7 +80,7 @@ pub(in crate::protocol) fn lay_out(
     Ok(laid)
 }
 
-/// Returns the part as a body contains it: a vector is a list of numbers.
+/// Returns the part in the form that a body contains. A vector becomes a list of numbers.
 fn in_body(part: &ArgumentPart) -> ArgumentPart {
     match part {
         ArgumentPart::Derived(key, Derived::Vector(set, dimensions)) => {
@@ -125,8 +125,8 @@ pub(in crate::protocol) fn is_bodiless(method: &str) -> bool {
     method == "HEAD"
 }
 
-/// Checks that a workload with HEAD uses no other method. So either no reply of the workload has a body, or
-/// every reply may have one.
+/// Checks that a workload with HEAD uses no other method. Either no reply of the workload has a body then, or every
+/// reply may have a body.
 ///
 /// # Errors
 /// Fails if HEAD is one of several methods.

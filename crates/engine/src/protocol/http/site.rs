@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-/// An HTTP service: its name in requests, the path of the ping (the request of the ping probe), and the
-/// header fields of every request.
+/// An HTTP service. It has a name in requests, the path of the ping (the request of the ping probe), and the header
+/// fields of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSite {
     /// The value of the header field Host.
@@ -16,15 +16,15 @@ pub struct HttpSite {
     ping: Vec<u8>,
 }
 
-/// The placeholder for a site, which is used until a URI gives the real site.
+/// A placeholder for a site. It is used until a URI gives the real site.
 pub(in crate::protocol) static NO_SITE: HttpSite =
     HttpSite { authority: String::new(), path: String::new(), fields: String::new(), ping: Vec::new() };
 
-/// All sites of this process. A site is never freed, so a dialect with a reference to it can be copied. There
-/// are only a few sites, because only URIs and workloads create them.
+/// All sites of this process. A site is never freed, so a dialect with a reference to a site can be copied. There are
+/// only a few sites, because only URIs and workloads create them.
 static SITES: Mutex<Vec<&'static HttpSite>> = Mutex::new(Vec::new());
 
-/// The header fields that redyno sends if the workload does not set them. They request any body that is not
+/// The header fields that redyno sends if the workload does not set them. These fields request a body that is not
 /// compressed.
 const USUAL: [(&str, &str); 3] = [
     ("User-Agent", concat!("redyno/", env!("CARGO_PKG_VERSION"))),

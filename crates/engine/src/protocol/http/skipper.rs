@@ -32,8 +32,8 @@ const SHOWN: usize = 80;
 #[derive(Debug, Default)]
 pub struct HttpSkipper {
     inside: HttpState,
-    /// The number of bytes of the body or chunk that are still to come. While a trailer is being read, the number of
-    /// the trailer's bytes so far.
+    /// The number of bytes of the body or chunk that are still to come. While a trailer is being read, this is the
+    /// number of the trailer's bytes so far.
     payload: u64,
     /// The part of a header that earlier reads have returned.
     header: Vec<u8>,
@@ -117,7 +117,7 @@ impl HttpSkipper {
         self.has_replied || self.inside == HttpState::Ended
     }
 
-    /// Returns whether the server closes the connection after the last reply.
+    /// Returns whether the server will close the connection after the last reply.
     #[inline]
     pub(in crate::protocol) fn is_last(&self) -> bool {
         self.is_last

@@ -14,7 +14,7 @@ use crate::protocol::{
 };
 use crate::untrusted;
 
-/// The accepted commands, each with all its names and with the arguments that follow the name.
+/// The accepted commands. Each row has all names of a command, and the arguments that follow the name.
 const FORMS: [(&[&str], &str); 20] = [
     (&["GET", "MGET"], "KEY..."),
     (&["GETS"], "KEY..."),
@@ -196,7 +196,7 @@ impl<'w> SetOptions<'w> {
 }
 
 /// Returns whether the command creates a missing counter, as in Redis. The names `incr` and `decr` in lower case are
-/// memcached's own commands, which do not create a counter.
+/// memcached's own commands. These commands do not create a counter.
 fn makes_counter(verb: &Word) -> bool {
     !text(verb).is_some_and(|verb| verb == b"incr" || verb == b"decr")
 }
@@ -252,7 +252,7 @@ mod tests {
         fn refuse(&mut self, _: &[u8]) {}
     }
 
-    /// Parses the words of `step`, where K is a key, V a value, W a value with a random size, and N a number.
+    /// Parses the words of `step`. K is a key, V is a value, W is a value with a random size, and N is a number.
     fn words(step: &str) -> Vec<Word> {
         let word = |word: &'static str| match word {
             "K" => vec![ArgumentPart::text(b"k:"), ArgumentPart::Digits(0)],

@@ -1,5 +1,5 @@
-//! memcached's text protocol: classic and meta commands. Quiet commands are not supported, because they do not have one
-//! reply per request.
+//! memcached's text protocol: classic and meta commands. Quiet commands are not supported, because some of their
+//! requests have no reply.
 
 mod command;
 mod greeting;

@@ -36,7 +36,8 @@ const WORDS: [(&[u8], Reply<'static>); 17] = [
 /// The first words of error replies.
 const ERRORS: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
 
-/// The longest accepted value in bytes. This limit is far above the longest value of memcached, which is 1 GiB.
+/// The longest accepted value in bytes. This limit is far above the longest value that memcached can store, which is 1
+/// GiB.
 const LONGEST_VALUE: u64 = 1 << 40;
 
 /// The state of one connection's stream of replies. Between replies, this state usually uses no heap memory.
@@ -69,9 +70,9 @@ enum ReplyLine {
     /// The line is a whole reply, or the last line of a reply.
     Reply(Reply<'static>),
     Error,
-    /// A value of this many bytes follows, and END follows after the last value.
+    /// A value of this many bytes follows. END follows after the last value.
     Values(u64),
-    /// A value of this many bytes follows, and ends the reply.
+    /// A value of this many bytes follows. The reply ends after the value.
     Value(u64),
     /// The line is a line of statistics. Lines of statistics precede END.
     Stat,
@@ -167,8 +168,8 @@ fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     })
 }
 
-/// Returns the CAS number of an item from a line. The number is NUMBER in `VALUE key flags length NUMBER`, or
-/// in the flag `cNUMBER` after HD or VA.
+/// Returns the CAS number of an item from a line of the reply. The number is NUMBER in `VALUE key flags length NUMBER`.
+/// After HD or VA, the number is in the flag `cNUMBER`.
 fn cas(line: &[u8]) -> Option<u64> {
     let text = line.strip_suffix(b"\r").unwrap_or(line);
     let mut words = text.split(|byte| *byte == b' ');

@@ -7,13 +7,14 @@ use crate::{
 
 /// The longest key in bytes.
 const LONGEST_KEY: usize = 250;
-/// The longest expiry time: 30 days, in seconds. memcached takes a larger number as a date.
+/// The longest expiry time: 30 days, in seconds. memcached interprets a larger number as a date.
 const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
 
 /// A word of a command, as a list of parts.
 pub(in crate::protocol) type Word = Vec<ArgumentPart>;
 
-/// Returns the text of a word without slots (places that are filled for each request), or `None` for any other word.
+/// Returns the text of a word without slots, or `None` for any other word. A slot is a place that is filled for each
+/// request.
 pub(in crate::protocol) fn text(word: &Word) -> Option<&[u8]> {
     match word.as_slice() {
         [ArgumentPart::Text(text)] => Some(text),
@@ -33,7 +34,8 @@ pub(in crate::protocol) fn has_break(text: &[u8]) -> bool {
     text.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
 }
 
-/// Returns whether these bytes are a valid key: 1 to 250 bytes without white space and control characters.
+/// Returns whether these bytes are a valid key. A valid key has 1 to 250 bytes, without white space and control
+/// characters.
 pub(super) fn is_key(bytes: &[u8]) -> bool {
     (1..=LONGEST_KEY).contains(&bytes.len()) && !has_break(bytes)
 }

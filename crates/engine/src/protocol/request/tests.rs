@@ -7,8 +7,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Fills slots with known sequences. The numbers of source n are 10·n, 10·n+1, … Each value of kind n is n bytes longer
-/// than the previous value.
+/// Fills slots with known sequences. The numbers of source n are 10·n, 10·n+1, and so on. Each value of kind n is n
+/// bytes longer than the previous value.
 #[derive(Default)]
 struct Counting([u64; 4], usize);
 
