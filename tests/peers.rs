@@ -189,11 +189,15 @@ fn exports_in_each_form() {
 type Row = (&'static str, &'static str, fn());
 
 const ROWS: &[Row] = &[
-    ("screen, settings change while it runs", "yes", turns_on_a_screen),
-    ("open loop: requests come due whatever the server does", "yes, constant or Poisson", has_an_open_loop),
-    ("response time from when a request was due, and service time", "yes, per request", has_an_open_loop),
+    ("screen on which you change settings during the run", "yes", turns_on_a_screen),
+    ("open loop: requests are due on a schedule", "yes, constant or Poisson", has_an_open_loop),
     (
-        "end of the latency of a request deep in a pipeline",
+        "service time, and response time from the time when a request is due",
+        "yes, per request",
+        has_an_open_loop,
+    ),
+    (
+        "when the latency of a request in a deep pipeline ends",
         "the last byte of its own reply",
         times_each_request_of_a_batch,
     ),
