@@ -34,7 +34,7 @@ pub(crate) struct AbLines {
     sides: [String; 2],
     /// The number of printed pairs.
     printed: usize,
-    /// The session, for the addresses of its nodes.
+    /// The session, which has the addresses of its nodes.
     session: Option<SessionStart>,
     /// The failovers of all servers.
     failovers: Vec<Event>,

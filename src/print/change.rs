@@ -1,5 +1,5 @@
-//! The printed title of a segment (a period with the same load settings): the settings that changed since the
-//! previous segment.
+//! The printed title of a segment, which is a period with the same load settings. The title shows the settings that
+//! changed since the previous segment.
 
 use std::collections::BTreeMap;
 

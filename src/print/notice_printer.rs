@@ -1,5 +1,5 @@
-//! Prints messages on stderr during a session without a screen: the notices of the session, and the changes
-//! that the session undid at the end.
+//! Prints messages on stderr during a session without a screen. The messages are the notices of the session, and the
+//! changes that the session undid at the end.
 
 use std::io::Write;
 

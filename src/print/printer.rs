@@ -15,14 +15,14 @@ pub enum OutputForm {
 }
 
 impl OutputForm {
-    /// Returns JSON if requested, otherwise lines.
+    /// Returns the form JSON if `is_json` is true, and the form of lines otherwise.
     pub fn of(is_json: bool) -> Self {
         if is_json { Self::Json } else { Self::Lines }
     }
 }
 
-/// A printer of a session's records. It writes the output of its sink immediately, and never waits for a reader. If the
-/// outlet is full, output is lost. The printer reports the loss when there is room again.
+/// A printer of a session's records. The printer writes the output of its sink immediately, and never waits for a
+/// reader. If the outlet is full, output is lost. The printer reports the loss when there is room again.
 pub struct Printer {
     sink: Box<dyn Sink>,
     /// The output.

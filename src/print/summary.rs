@@ -1,4 +1,4 @@
-//! Prints the summary of a session. It remains in the terminal after the screen is closed.
+//! Prints the summary of a session. The summary remains in the terminal after the screen is closed.
 
 mod failures;
 pub(super) mod nodes;
@@ -231,7 +231,7 @@ fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_
     line(text, "dataset", &text_of_records);
 }
 
-/// Adds the number of opened connections and, if the session had a single setting, the time of each stage of
+/// Adds the number of opened connections. If the session had a single setting, also adds the time of each stage of
 /// opening, such as the TLS handshake.
 fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     let row = Row::of_summary(sum);

@@ -17,7 +17,7 @@ use crate::{
 };
 
 redyno_engine::named_values! {
-    /// Which latencies YCSB's text contains (YCSB's option `measurement.interval`).
+    /// The latencies in YCSB's text, which YCSB's option `measurement.interval` selects.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum YcsbInterval {
         /// The service time of each operation.
@@ -37,7 +37,7 @@ pub struct YcsbForm {
     pub percentiles: Vec<f64>,
     /// The latencies.
     pub interval: YcsbInterval,
-    /// Whether both latencies appear in a closed loop too, as in YCSB.
+    /// Whether the text of a closed loop also has both latencies, as in YCSB.
     pub falls_back: bool,
 }
 
@@ -156,7 +156,7 @@ fn intended(operation: &OperationInterval) -> &Latency {
     operation.response.as_ref().unwrap_or(&operation.service)
 }
 
-/// Returns the text of the operation VERIFY: how many records were compared after they were read.
+/// Returns the text of the operation VERIFY, with the number of compared records.
 fn verified(timeline: &Timeline, operations: &BTreeMap<String, OperationInterval>) -> String {
     const OTHER: &str = "UNEXPECTED_STATE";
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A chart of a report: its lines and axes. The page's script draws it, and the static picture shows it too.
+//! A chart of a report: its lines and axes. The page's script draws the chart, and the static picture also shows it.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! A report's chart of throughput and latency over the values of one load setting, if only this setting
-//! changed.
+//! A report's chart of throughput and latency for each value of one load setting. The report has this chart if only one
+//! setting changed.
 
 use super::{
     chart::{Chart, ChartLine, Ink, Quantity},

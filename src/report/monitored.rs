@@ -1,6 +1,6 @@
-//! A report's tables about the server: findings over time, latencies of PING, the worst periods, commands by
-//! time, and the parts of the server's state that redyno could not read. The summary of a session prints the
-//! same rows.
+//! A report's tables about the server. The tables show findings, latencies of PING, the worst periods, and the commands
+//! with their times. A further table shows the parts of the server's state that redyno could not read. The summary of a
+//! session prints the same rows.
 
 use super::table::{ReportTable, TableRow};
 use crate::{
@@ -48,8 +48,8 @@ pub(crate) fn lasted(s: f64) -> String {
     }
 }
 
-/// Returns the findings of the session, the worst first. If there are no findings, the table of a session without load
-/// has one row which says that there are none. The table of a session under load is then empty.
+/// Returns the findings of the session, the worst first. If a session without load has no findings, the table has one
+/// row with this statement. If a session under load has no findings, the table is empty.
 pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> ReportTable {
     let mut sorted: Vec<_> = episodes.iter().collect();
     sorted.sort_by_key(|episode| std::cmp::Reverse(episode.finding.severity));

@@ -81,8 +81,8 @@ const SLIVER: f64 = 0.2;
 /// The maximum length of a joined point, in steps.
 const LONGEST: f64 = 1.5;
 
-/// Adds a point. The point is joined with the last point of the same segment if both points are within one step, or if
-/// one of the two points is very short.
+/// Adds a point. The point is joined with the last point of the same segment if both points are within one step. The
+/// points are also joined if one of them is very short.
 fn add<T: Mergeable>(points: &mut Vec<SeriesPoint<T>>, point: SeriesPoint<T>, step_s: f64) {
     let is_one = |last: &SeriesPoint<T>| {
         let step = |point: &SeriesPoint<T>| ((point.from_s + point.to_s) / 2.0 / step_s).floor();

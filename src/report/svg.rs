@@ -51,7 +51,7 @@ const LETTER: f64 = 7.0;
 const SHORT: usize = 24;
 
 impl AxisItem {
-    /// Returns the text of the moment, cut if it is too long.
+    /// Returns the text of the event or mark. A long text is cut.
     fn short(&self) -> String {
         let mut words = self.words.chars();
         let short: String = words.by_ref().take(SHORT).collect();

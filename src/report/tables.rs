@@ -109,7 +109,7 @@ fn findings(account: &NodeReport) -> ReportTable {
     ReportTable::of("Findings", &["finding", "segments", "description"], 3, rows)
 }
 
-/// Returns a row for each operation, if there are several.
+/// Returns a row for each operation, if there are several operations.
 fn operations(account: &NodeReport) -> ReportTable {
     let summary = account.timeline.summary();
     let sums = account.timeline.operations();

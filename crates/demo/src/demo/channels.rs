@@ -36,7 +36,7 @@ impl Channels {
     }
 }
 
-/// What a client subscribes to.
+/// The kind of channel to which a client subscribes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChannelKind {
     /// A channel of PUBLISH.

@@ -1,5 +1,5 @@
-//! Starts and stops the nodes of the built-in cluster. Its own thread carries out the simulated faults of the
-//! whole cluster.
+//! Starts and stops the nodes of the built-in cluster. A separate thread carries out the simulated faults of the whole
+//! cluster.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 

@@ -6,7 +6,7 @@
 //! ```text
 //! bytes: [ sent │ to be sent now │ delayed until t1 … │ delayed until t2 … ]
 //! ```
-//! A delayed reply also delays all later replies on its connection, but not the replies on other connections.
+//! A delayed reply also delays all later replies on its connection. Replies on other connections are not delayed.
 
 use std::{
     collections::VecDeque,
@@ -32,7 +32,7 @@ const MAX_POSTED: usize = 32 << 20;
 const MAX_UNREAD: usize = 1 << 30;
 /// The largest number of bytes of one read.
 const READ_SIZE: usize = 64 << 10;
-/// The bytes that the fault `garbage` sends: no client accepts them as a reply.
+/// The bytes that the fault `garbage` sends. No client accepts these bytes as a reply.
 const GARBAGE: &[u8] = b"\x16\x03\x01\x00garbage\xff\xfe\r\n";
 
 /// The read buffer. All connections use this buffer, one after the other.
@@ -47,7 +47,7 @@ impl Default for ReadBuffer {
     }
 }
 
-/// What the event loop does next with a connection.
+/// The next action of the event loop for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextAction {
     /// The connection waits for an event.
@@ -99,8 +99,8 @@ impl DemoConnection {
         Self { client, socket, input, outbox, phase, is_paused: false, waits_until_ns, hung_up: false }
     }
 
-    /// Returns the earlier of two times: the end of the delay of the next reply, and the end of the client's wait for
-    /// an entry. Returns `None` if no reply is delayed and the client does not wait.
+    /// Returns the end of the next reply's delay, or the end of the client's wait for an entry if this time is earlier.
+    /// Returns `None` if no reply is delayed and the client does not wait.
     pub fn held_until_ns(&self) -> Option<u64> {
         [self.outbox.held_until_ns(), self.waits_until_ns].into_iter().flatten().min()
     }
@@ -266,14 +266,14 @@ impl DemoConnection {
     }
 }
 
-/// A number of bytes. Sent bytes are removed from the buffer if there are at least so many of them, and if they are at
-/// least half of the buffer. An empty buffer keeps at most this much memory.
+/// A size in bytes. Sent bytes are removed from the buffer when they reach this size and fill at least half of the
+/// buffer. An empty buffer keeps at most this much memory.
 const KEPT: usize = 64 << 10;
 
 /// The output to one client.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// The buffer of replies: replies are appended, and unsent bytes at the end may be removed again.
+    /// The buffer of replies. Replies are appended at the end. Unsent bytes at the end may be removed again.
     pub bytes: Vec<u8>,
     sent: usize,
     /// The delays in order. Each delay has a position in `bytes` and a time. Bytes from this position on are not sent

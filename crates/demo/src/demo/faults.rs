@@ -11,7 +11,7 @@
 //! garbage every 30s               bytes that are no reply, instead of the reply
 //! ```
 //!
-//! A cluster has these faults, too:
+//! Clusters have these additional faults:
 //!
 //! ```text
 //! slow load 5ms node 2            any fault above, on one node only
@@ -71,12 +71,12 @@ impl Fault {
 pub enum FaultKind {
     /// The whole server does nothing for this time.
     Stall(Duration),
-    /// The command takes this much longer, and all clients wait until the command has ended.
+    /// The command takes longer by this time. All clients wait until the command has ended.
     Slow(Duration),
-    /// The server runs the command at once, but sends the reply this much later. Meanwhile the server answers requests
-    /// on other connections.
+    /// The server runs the command at once, but delays the reply by this time. The server still answers requests on
+    /// other connections.
     Delay(Duration),
-    /// The command does not run; the reply is an error with this prefix.
+    /// The command does not run. The reply is an error with this prefix.
     Error(String),
     /// The reply's bytes are damaged.
     Damage(Damage),

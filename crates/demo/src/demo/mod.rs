@@ -7,13 +7,12 @@
 //!                               ▼  └ faults: simulated faults
 //! socket ◄─ outbox ◄────────── reply
 //! ```
-//! The server speaks RESP2 and RESP3, with the messages of Redis 7.0. The server needs so little CPU time
-//! that a measurement against it shows the cost of the load generator. The server has no persistence,
-//! replication or scripts. Its only transaction commands are MULTI and EXEC. Several servers can form a
-//! cluster.
+//! The server speaks RESP2 and RESP3, with the messages of Redis 7.0. The server needs so little CPU time that a
+//! measurement against it shows the cost of the load generator. The server has no persistence, replication or scripts.
+//! The only transaction commands are MULTI and EXEC. Several servers can form a cluster.
 //!
-//! The built-in server does not depend on redyno's load, probes, sessions or screens. Only four parts are common to the
-//! built-in server and the rest of redyno: the clock, the units, the slots of keys and the type of a password.
+//! The built-in server does not depend on redyno's load, probes, sessions or screens. Both use the clock, the units,
+//! the slots of keys and the type of a password.
 
 mod channels;
 mod cluster;
@@ -33,5 +32,5 @@ pub use self::conductor::{Size, start_cluster};
 pub use self::faults::Fault;
 pub use self::server::{Error, Handle, Options, start};
 
-/// The version of Redis whose commands and messages the server imitates.
+/// The server imitates the commands and messages of this version of Redis.
 const REDIS_VERSION: &str = "7.0.15";

@@ -1,9 +1,8 @@
 //! Parses the requests to the built-in server: RESP arrays and inline commands.
 //!
-//! Arguments are not copied: each argument is a range of the received bytes. When more bytes of an incomplete
-//! request arrive, the parser starts again. This is cheap, because the parser skips the bytes of arguments.
-//! The parser does not depend on commands or sockets. An inline command is a line of words between spaces,
-//! without quotes.
+//! Arguments are not copied: each argument is a range of the received bytes. When more bytes of an incomplete request
+//! arrive, the parser starts again. Starting again is cheap, because the parser skips the bytes of arguments. The
+//! parser does not depend on commands or sockets. An inline command is a line of words between spaces, without quotes.
 //!
 //! ```text
 //! *2 CR LF $3 CR LF GET CR LF $5 CR LF key:1 CR LF        an array of bulk strings
@@ -64,8 +63,8 @@ fn no_request(why: &str) -> ReplyError {
     ReplyError::other(format!("ERR Protocol error: {why}"))
 }
 
-/// Parses the request at the beginning of `bytes`. Returns the length of the request if it is complete; `spans` then
-/// contains the ranges of the arguments. For an empty line or an empty array, `spans` is empty.
+/// Parses the request at the beginning of `bytes`. If the request is complete, returns the length of the request, and
+/// fills `spans` with the ranges of the arguments. For an empty line or an empty array, `spans` is empty.
 ///
 /// # Errors
 /// Fails if the bytes are not a request.

@@ -30,14 +30,14 @@ const BACKLOG: i32 = 1024;
 pub struct Options {
     /// The address to listen on; port 0 selects a free port.
     pub address: SocketAddr,
-    /// The path of a unix socket on which the server listens too. The file must not exist yet. The server removes the
+    /// The path of a unix socket on which the server also listens. The file must not exist yet. The server removes the
     /// file at the end.
     pub unix_socket: Option<PathBuf>,
     /// The password that clients must send, or `None` if clients need no password.
     pub password: Option<Password>,
     /// The faults to simulate.
     pub faults: Vec<Fault>,
-    /// The seed of random values: the same seed gives the same random faults, and the same results of random commands.
+    /// The seed of random values. The same seed gives the same random faults, and the same results of random commands.
     pub seed: u64,
 }
 
@@ -152,7 +152,7 @@ impl Drop for SocketFile {
 /// The handle of a running server or cluster. Dropping the handle stops the server, or all nodes of the cluster.
 #[derive(Debug)]
 pub struct Handle {
-    /// The address on which the server, or the cluster's first node, listens.
+    /// The address of the server, or of the cluster's first node.
     pub address: SocketAddr,
     /// The addresses of all nodes: first all primaries, then the first replica of each primary, then the second
     /// replicas, and so on. A single server has one address.

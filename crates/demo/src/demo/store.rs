@@ -1,7 +1,7 @@
 //! The data of the built-in server: databases of keys and typed values, with expiry and an estimate of their
 //! memory.
 //!
-//! The store uses no sockets, no protocol and no clock. Its caller sets the present time.
+//! The store uses no sockets, no protocol and no clock. The caller of the store sets the present time.
 //!
 //! For a large value, the estimate does not visit all members.
 

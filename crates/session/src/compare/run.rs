@@ -1,4 +1,4 @@
-//! A run, as one side of a comparison: the measurements of one setting in a recording, or of a session
+//! A run, which is one side of a comparison. A run has the measurements of one setting in a recording, or of a session
 //! without load.
 
 use crate::session::{SessionStart, Timeline, figures::Row, timeline::SegmentTotal};

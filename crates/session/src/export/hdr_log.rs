@@ -9,9 +9,9 @@
 //! Tag=response,0.000000,1.000125,2.018303,HISTFAAA…
 //! Tag=GET,0.000000,1.000125,1.204731,HISTFAAA…
 //! ```
-//! Values within the histograms are in nanoseconds. `Interval_Max` is in milliseconds, as in logs that the
-//! libraries write. The lines of a warm-up have the tag `warm-up`, and the lines of a prefill the tag
-//! `prefill`. So the lines without a tag add up to the summary.
+//! Values within the histograms are in nanoseconds. `Interval_Max` is in milliseconds, as in logs that the libraries
+//! write. The lines of a warm-up have the tag `warm-up`, and the lines of a prefill the tag `prefill`. The lines
+//! without a tag therefore add up to the summary.
 //!
 //! The percentile text (`.hgrm`) has one histogram of the whole session without its warm-up, in milliseconds. The
 //! plotter of hdrhistogram.org and similar tools read this text.

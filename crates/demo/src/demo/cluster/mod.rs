@@ -6,7 +6,7 @@
 //! conductor ─► the faults of the whole cluster: a reshard, a failover
 //! ```
 //! A node holds the lock of its shard while it runs a command. The owner of a slot changes only under the locks of both
-//! shards, so no command runs in the middle of such a change.
+//! shards, so no command runs during this change.
 
 mod layout;
 mod member;

@@ -1,5 +1,5 @@
-//! The data that a primary of the built-in cluster shares with its replicas, and how slots move from one
-//! shard to another.
+//! The data that a primary of the built-in cluster shares with its replicas. This file also moves slots from one shard
+//! to another.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -19,8 +19,8 @@ use crate::{
 /// A function that returns the lines of one section of INFO.
 type SectionText = fn(&Call<'_>) -> String;
 
-/// The sections of INFO: the title, whether INFO without arguments includes the section, and the function for
-/// its lines.
+/// The sections of INFO. Each section has a title, a flag, and a function that returns its lines. The flag is true if
+/// INFO without arguments includes the section.
 const SECTIONS: &[(&str, bool, SectionText)] = &[
     ("Server", true, server),
     ("Clients", true, clients),

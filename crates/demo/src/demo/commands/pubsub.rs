@@ -84,8 +84,8 @@ fn post(state: &mut ServerState, client: usize, words: &[&[u8]], write: impl FnO
     state.channels.posted.push((client, bytes));
 }
 
-/// Ends the subscriptions to sharded channels whose slots another node owns now, and wakes the clients that wait for
-/// keys of such slots.
+/// Finds the slots that another node owns now. Ends the subscriptions to sharded channels of these slots, and wakes the
+/// clients that wait for keys of these slots.
 pub fn leave_lost_slots(state: &mut ServerState) {
     let Some(member) = state.member.clone() else { return };
     let is_lost = |name: &[u8]| !member.owns(key_slot(name));

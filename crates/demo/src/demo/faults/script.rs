@@ -23,7 +23,7 @@ pub struct FaultOccasion<'a> {
 /// The faults of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestFaults {
-    /// The time by which the command takes longer.
+    /// The additional run time of the command.
     pub slow: Duration,
     /// The error that replaces the reply: prefix and message.
     pub error: Option<String>,
@@ -31,8 +31,8 @@ pub struct RequestFaults {
     pub delay: Duration,
     /// The damage to the reply's bytes.
     pub damage: Option<Damage>,
-    /// The end of the request's wait for an entry of a stream or a list, in nanoseconds since the server's
-    /// start, or `None` if the request does not wait.
+    /// The end of the request's wait for an entry of a stream or a list. The time is in nanoseconds since the server's
+    /// start. `None` if the request does not wait.
     pub waits_until_ns: Option<u64>,
 }
 
@@ -99,8 +99,8 @@ impl FaultScript {
         Some(rule.fault.clone())
     }
 
-    /// Returns the keys that are hot now, each with the number of reads that are due. The server calls this `hz` times
-    /// per second.
+    /// Returns the keys that are hot now, each with the number of reads that are due. The server calls this function
+    /// `hz` times per second.
     pub fn hot_reads(&mut self, now_ns: u64, hz: u64) -> Vec<(String, u64)> {
         let hot = |rule: &mut FaultRule| match &rule.fault.kind {
             FaultKind::Hot { key, per_s } if rule.due_ns <= now_ns => {

@@ -1,9 +1,9 @@
 //! The built-in server's parameters for CONFIG GET and CONFIG SET: their names, kinds and defaults.
 //!
-//! These parameters have an effect: `requirepass`, `maxmemory`, `maxclients`, `hz`, `notify-keyspace-events`
-//! (K with $ or A), and the parameters of the slow log and the latency monitor. The built-in server has no
-//! eviction, no persistence and no I/O threads. The parameters `save`, `appendonly`, `appendfsync` and
-//! `activedefrag` have no effect. They exist only to test clients that set these parameters.
+//! These parameters have an effect: `requirepass`, `maxmemory`, `maxclients`, `hz`, `notify-keyspace-events` (K with $
+//! or A), and the parameters of the slow log and the latency monitor. The built-in server has no eviction, no
+//! persistence and no I/O threads. The parameters `save`, `appendonly`, `appendfsync` and `activedefrag` have no
+//! effect. Parameters without effect exist only to test clients that set these parameters.
 //!
 //! The patterns of CONFIG GET and SCAN are glob patterns as in Redis, with `*`, with `?`, and with `\` before
 //! a literal byte. Classes such as `[a-z]` are not supported.

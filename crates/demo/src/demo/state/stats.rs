@@ -89,7 +89,7 @@ impl ServerStats {
         }
     }
 
-    /// Adds a sample: `now_ns`, and the number of commands so far.
+    /// Adds a sample. A sample consists of `now_ns` and the number of commands so far.
     pub fn sample(&mut self, now_ns: u64) {
         self.samples.push_front((now_ns, self.commands_processed));
         self.samples.truncate(SAMPLES + 1);
@@ -113,7 +113,7 @@ pub struct DurationCounts {
     counts: [u64; BUCKETS],
 }
 
-/// The number of buckets, which cover durations from 1 µs to more than an hour.
+/// The number of buckets. The buckets cover durations from 1 µs to more than an hour.
 const BUCKETS: usize = 32;
 
 /// Returns the longest duration in bucket `index`, in ns. Redis counts durations in an HDR histogram with two

@@ -12,8 +12,7 @@ use crate::{
 
 /// The default percentiles of memtier_benchmark's table.
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
-/// A distribution lists this number of percentiles between 0 and 50 %, as many between 50 and 75 %, and so
-/// on.
+/// A distribution lists this number of percentiles between 0 and 50 %, the same number between 50 and 75 %, and so on.
 pub const STEPS: u32 = 10;
 
 /// Returns the JSON document: the configuration, the amount of load (`information`), and the results.
