@@ -4,11 +4,11 @@
 //!   redyno   ESC ] 11 ; ? ESC \   ESC [ c
 //!   terminal ESC ] 11 ; rgb:1818/1b1b/2121 ESC \   ESC [ ? 6 2 c
 //! ```
-//! Nearly every terminal answers the second query. If only this answer arrives, the terminal does not support
-//! the first query. Before the second query, redyno sends 1 kB of text without effect. A slow connection
-//! cannot transfer this text within the timeout. So if no answer arrives in time, redyno treats the
-//! connection as slow. Keys that the user types during the wait are kept. [`LateAnswerFilter`] drops an
-//! answer that arrives after the timeout.
+//! redyno sends two queries. Nearly every terminal answers the second query. If only this answer arrives, the terminal
+//! does not support the first query. Before the second query, redyno sends 1 kB of text without effect. A slow
+//! connection cannot transfer this text within the timeout. If no answer arrives in time, redyno therefore treats the
+//! connection as slow. Keys that the user types during the wait are kept. [`LateAnswerFilter`] drops an answer that
+//! arrives after the timeout.
 
 use std::{
     io,
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The queries for the background colour and for the kind of terminal.
 const QUESTIONS: [&str; 2] = ["\x1b]11;?\x1b\\", "\x1b[c"];
-/// A text without effect: the escape sequence sets the default colours, which are set already. At 4 kB/s, a slow
+/// A text without effect. Its escape sequence sets the default colours, which are already set. At 4 kB/s, a slow
 /// connection needs 0.25 s for 1 kB of this text.
 const BALLAST: &str = "\x1b[m";
 const BALLASTS: usize = 340;
@@ -36,13 +36,13 @@ const BALLASTS: usize = 340;
 /// The answer of the terminal.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Background {
-    /// Whether the background is light; `None` if the terminal did not answer in time.
+    /// Whether the background is light. `None` if the terminal did not answer in time.
     pub is_light: Option<bool>,
     /// The keys typed during the wait, without escape sequences.
     pub typed: Vec<u8>,
-    /// Whether an answer was incomplete at the timeout, so that its end may still arrive.
+    /// Whether an answer was incomplete at the timeout. The end of this answer may still arrive.
     pub is_incomplete: bool,
-    /// Whether the terminal answered the second query in time. Then the connection is not slow.
+    /// Whether the terminal answered the second query in time. If true, the connection is not slow.
     pub is_quick: bool,
 }
 
@@ -58,7 +58,7 @@ pub fn query_terminal(wire: &mut TerminalOutput, for_colour: bool) -> Background
     split_input(&answer)
 }
 
-/// Reads the available input; waits for input until `deadline`. Returns the number of bytes, or 0 at the deadline.
+/// Reads the available input. Waits for input until `deadline`. Returns the number of bytes, or 0 at the deadline.
 fn read_until(deadline: Instant, into: &mut Vec<u8>) -> io::Result<usize> {
     let left = deadline.saturating_duration_since(Instant::now());
     let left = Timespec::try_from(left).map_err(io::Error::other)?;
@@ -101,7 +101,7 @@ fn split_input(bytes: &[u8]) -> Background {
     Background { is_light, typed, is_incomplete: is_cut, is_quick: is_whole(bytes) }
 }
 
-/// Returns whether a colour such as `rgb:ffff/ffff/ffff` is light; `None` for another form.
+/// Returns whether a colour such as `rgb:ffff/ffff/ffff` is light. Returns `None` for another form.
 fn is_light(answer: &str) -> Option<bool> {
     let (_, colour) = answer.split_once("rgb:")?;
     let colour = colour.trim_end_matches(|c: char| !c.is_ascii_hexdigit());
@@ -118,7 +118,7 @@ fn is_light(answer: &str) -> Option<bool> {
 /// The longest pause between two bytes of an answer.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Drops an answer that arrives after the timeout. crossterm does not recognize OSC sequences: it reports such an
+/// Drops an answer that arrives after the timeout. crossterm does not recognize OSC sequences. It reports such an
 /// answer as the key Alt-] and further characters.
 #[derive(Debug, Default)]
 pub struct LateAnswerFilter {

@@ -1,10 +1,9 @@
-//! Draws the screen: each frame is drawn into a buffer, and its changes are sent to the terminal in one
-//! write.
+//! Draws the screen. Each frame is drawn into a buffer, and its changes are sent to the terminal in one write.
 //!
-//! A frame contains the changes since the previous frame, inside a synchronized update. redyno draws the next
-//! frame only after the terminal has accepted the last one, so the changes always apply to what the terminal
-//! shows. redyno does not use ratatui's own `Terminal`, because it flushes in several writes. Its `clear`
-//! also queries the position of the cursor, and a terminal may never answer.
+//! A frame contains the changes since the previous frame, inside a synchronized update. redyno draws the next frame
+//! only after the terminal has accepted the last one, so the changes always apply to the content of the terminal.
+//! redyno does not use ratatui's own `Terminal`, because `Terminal` flushes in several writes. The function `clear` of
+//! `Terminal` also queries the position of the cursor, and the terminal may never answer.
 
 use std::{
     io::{self, Write},
@@ -38,7 +37,7 @@ pub struct Canvas<W> {
     pub sent: u64,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
-    /// Output that draws nothing, to be sent with the next frame.
+    /// Output that draws nothing. It is sent with the next frame.
     aside: Vec<u8>,
     /// The first row of the next frame. Rows that did not fit into the last frame come first.
     from: u16,
@@ -74,7 +73,7 @@ impl<W: Write> Canvas<W> {
         self.next.area
     }
 
-    /// Sets a new size; the next frame draws everything.
+    /// Sets a new size. The next frame draws everything.
     pub fn resize(&mut self, area: Rect) {
         self.shown = Buffer::empty(area);
         self.next = Buffer::empty(area);
@@ -224,7 +223,7 @@ mod tests {
         assert!(last.contains("\x1b[2J") && last.contains("same"), "{last:?}");
     }
 
-    /// A terminal that accepts `room` bytes, and then no more until the test gives it more room.
+    /// A terminal that accepts `room` bytes. It accepts more only after the test gives it more room.
     #[derive(Default)]
     struct SlowTerminal {
         room: usize,

@@ -22,7 +22,7 @@ pub struct Dots {
 }
 
 impl Dots {
-    /// Returns the dots of `area`: braille if the theme allows it, otherwise one dot per cell.
+    /// Returns the dots of `area`. They are braille dots if the theme allows braille, otherwise one dot per cell.
     pub fn of(paint: &Paint, area: Rect) -> Self {
         let (wide, high) = if paint.theme.has_braille() { (2, 4) } else { (1, 1) };
         Self { area, wide, high }
@@ -33,7 +33,7 @@ impl Dots {
         self.high > 1
     }
 
-    /// Returns how many columns of dots a cell has.
+    /// Returns the number of columns of dots in a cell.
     pub fn in_a_column(self) -> usize {
         self.wide.into()
     }
@@ -53,8 +53,8 @@ impl Dots {
         (self.area.x + x / self.wide, self.area.bottom() - 1 - up / self.high)
     }
 
-    /// Draws a line with steps: a horizontal part for each column of cells, and vertical dots where heights differ.
-    /// If the theme has no colours, the end of the line shows `mark`.
+    /// Draws a line with steps. Each column of cells has a horizontal part. Vertical dots join different heights. If
+    /// the theme has no colours, the end of the line shows `mark`.
     pub fn steps(
         self,
         paint: &mut Paint,
@@ -102,8 +102,8 @@ pub struct LogScale {
 }
 
 impl LogScale {
-    /// Returns the smallest scale that contains all `values`. Its top is at least 50 times its bottom,
-    /// because noise would look large on a shorter scale. Without values, the scale is 10 µs to 10 ms.
+    /// Returns the smallest scale that contains all `values`. The top is at least 50 times the bottom, because noise
+    /// would look large on a shorter scale. Without values, the scale is 10 µs to 10 ms.
     pub fn covering(values: impl Iterator<Item = u64>) -> Self {
         let (lowest, highest) =
             values.fold((u64::MAX, 0), |(low, high), ns| (low.min(ns.max(1)), high.max(ns.max(1))));
@@ -128,7 +128,7 @@ impl LogScale {
     }
 }
 
-/// Returns the top of a linear axis from 0 that contains `highest`. The top and half of it are round numbers.
+/// Returns the top of a linear axis from 0 that contains `highest`. The top and its half are round numbers.
 pub fn linear_top(highest: f64) -> f64 {
     if !highest.is_finite() || highest <= 0.0 {
         return 1.0;

@@ -1,8 +1,8 @@
-//! Encodes the changed character cells for the terminal in as few bytes as possible. On a slow connection,
-//! the number of bytes decides how soon the user sees the effect of a key.
+//! Encodes the changed character cells for the terminal in as few bytes as possible. On a slow connection, fewer bytes
+//! show the effect of a key sooner.
 //!
-//! redyno sends only what differs from the previous cell. The sixteen basic colours have short codes. Within
-//! a row, the cursor moves by relative commands.
+//! redyno sends only the differences from the previous cell. The sixteen basic colours have short codes. Within a row,
+//! the cursor moves by relative commands.
 
 use ratatui::{
     buffer::Cell,
@@ -27,9 +27,9 @@ struct CellStyle {
     modifier: Modifier,
 }
 
-/// Appends the output for `cells`, row by row. As soon as `out` has `most` bytes, only the current row is
-/// finished. Returns the number of cells in the output. Before the output and after it, the terminal has its
-/// default colours and attributes.
+/// Appends the output for `cells`, row by row. When `out` has `most` bytes, the function finishes the current row and
+/// stops. Returns the number of cells in the output. Before and after the output, the terminal has its default colours
+/// and attributes.
 pub fn encode(out: &mut Vec<u8>, cells: &[(u16, u16, &Cell)], most: usize) -> usize {
     let mut text = String::new();
     let (mut at, mut look, mut encoded) = (None, CellStyle::default(), 0);
@@ -66,7 +66,7 @@ fn push(text: &mut String, parameters: &str, end: char) {
     text.push(end);
 }
 
-/// Returns a number as the parameter of an escape sequence; 1 is the default and is left out.
+/// Returns a number as the parameter of an escape sequence. The default, 1, is left out.
 fn number(n: u16) -> String {
     if n == 1 { String::new() } else { n.to_string() }
 }

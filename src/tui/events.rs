@@ -52,9 +52,9 @@ pub trait EventSource {
     fn next(&mut self, wait: Duration) -> io::Result<Option<TerminalEvent>>;
 }
 
-/// The terminal on standard input, read by a separate thread. crossterm may block in an incomplete escape
-/// sequence. It blocks forever if the terminal is gone, for example after a dropped SSH connection. With a
-/// separate thread, a blocked read does not stop the screen.
+/// The terminal on standard input, read by a separate thread. crossterm may block in an incomplete escape sequence. If
+/// the terminal is gone, crossterm blocks forever, for example after a dropped SSH connection. With a separate thread,
+/// a blocked read does not stop the screen.
 #[derive(Debug)]
 pub struct TerminalEvents {
     events: Receiver<io::Result<Option<TerminalEvent>>>,
@@ -63,7 +63,7 @@ pub struct TerminalEvents {
     typed: VecDeque<TerminalEvent>,
 }
 
-/// Returns the key of a byte that was read from the terminal; `None` for part of an escape sequence.
+/// Returns the key of a byte that was read from the terminal. Returns `None` for a part of an escape sequence.
 fn typed_key(byte: u8) -> Option<TerminalEvent> {
     let key = match byte {
         b'\r' => Key::plain(KeyCode::Enter),
@@ -118,8 +118,8 @@ impl Drop for TerminalEvents {
     }
 }
 
-/// Reads the terminal's events and sends each event to the main loop. The first message is `None` and reports that the
-/// thread reads events.
+/// Reads the terminal's events and sends each event to the main loop. The first message is `None`, and means that the
+/// thread reads events now.
 fn listen(
     events: &Sender<io::Result<Option<TerminalEvent>>>,
     mut late: LateAnswerFilter,
@@ -159,8 +159,8 @@ fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")
 }
 
-/// Returns the event in the app's types; `None` for events that redyno ignores, such as key releases, drags and focus
-/// changes.
+/// Returns the event in the app's types. Returns `None` for events that redyno ignores, such as key releases, drags and
+/// focus changes.
 fn decode(raw: &Raw) -> Option<TerminalEvent> {
     match raw {
         Raw::Resize(..) => Some(TerminalEvent::Resize),
@@ -179,7 +179,8 @@ fn decode(raw: &Raw) -> Option<TerminalEvent> {
     }
 }
 
-/// Returns the key of an event; `None` for keys with Alt and similar modifiers, which have no function in redyno.
+/// Returns the key of an event. Returns `None` for keys with Alt and similar modifiers, because redyno does not use
+/// these keys.
 fn decode_key(key: &KeyEvent) -> Option<Key> {
     let others = KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META | KeyModifiers::HYPER;
     let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);

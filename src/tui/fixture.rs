@@ -15,7 +15,7 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Returns pings with these round trip times. The part between the kernel timestamps is 80 % of each round trip time.
+/// Returns pings with these round trip times. The time between the kernel timestamps is 80 % of each round trip time.
 fn stamped(rtt: Latency) -> Ping {
     let part = |hundredths: u64| {
         let mut recorder = Recorder::new();
@@ -35,7 +35,7 @@ fn stamped(rtt: Latency) -> Ping {
     }
 }
 
-/// A session that grows tick by tick, a quarter of a second each.
+/// A session that grows by ticks of a quarter of a second.
 #[derive(Clone)]
 pub struct GeneratedSession {
     tick: u64,
@@ -258,7 +258,7 @@ impl GeneratedSession {
     }
 
     /// Replaces the figures in `record` by the figures of a tick without connections. Returns whether a tick without
-    /// connections has a record of this kind.
+    /// connections has this kind of record.
     fn is_out(&self, record: &mut Record) -> bool {
         if let Record::Interval(interval) = record {
             let Interval { t_s, length_s, segment, .. } = **interval;

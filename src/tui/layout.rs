@@ -13,15 +13,15 @@
 //!  news, server line: in a frozen view, the values at the cursor
 //!  footer
 //! ```
-//! On a small terminal, the layout leaves out whole parts, the least important first. A visible part always
-//! has all rows that it needs.
+//! On a small terminal, the layout leaves out whole parts, the least important part first. A visible part always has
+//! all rows that it needs.
 
 use ratatui::layout::Rect;
 
 use super::paint::row;
 use crate::app::{Pane, Subject};
 
-/// The class of a screen size. It decides which parts are shown.
+/// The class of a screen size. The class decides which parts are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tier {
     /// Room for charts with a panel at their right.
@@ -70,21 +70,21 @@ pub struct ScreenPlan {
     pub commands: Rect,
     /// The latency: a horizontal rule and the chart.
     pub latency: Rect,
-    /// The lanes (charts of one or more rows) of the probes and of the server. Above them is a horizontal
-    /// rule if there is room.
+    /// The lanes of the probes and of the server. A lane is a chart of one or more rows. Above the lanes is a
+    /// horizontal rule if there is room.
     pub probes: Rect,
     /// The height of each lane, in rows.
     pub probe_rows: u16,
     /// Whether there is a horizontal rule above the lanes.
     pub probe_rule: bool,
-    /// The time axis. With three rows, the axis shows segments, events and times; with two rows, segments and events
+    /// The time axis. With three rows, the axis shows segments, events and times. With two rows, segments and events
     /// share a row.
     pub axis: Rect,
     /// Knobs and tables next to the charts.
     pub panel: Rect,
     /// The knobs in one or two lines, on a screen whose panel does not show knobs.
     pub knob_line: Rect,
-    /// The latest events; empty if there is no room.
+    /// The latest events. Empty if there is no room.
     pub news: Rect,
     /// The server's own figures.
     pub server: Rect,
@@ -96,7 +96,7 @@ pub struct ScreenPlan {
 
 /// The largest number of lanes for probes and server.
 pub const PROBE_LANES: u16 = 8;
-/// Up to this number of lanes, there is no rule above the lanes.
+/// The largest number of lanes without a rule above them.
 const LANES_WITHOUT_RULE: u16 = 2;
 /// The minimum width of a screen with a panel. On a narrower screen, charts next to a panel would have fewer than 56
 /// columns.
@@ -120,8 +120,8 @@ impl ScreenPlan {
     }
 }
 
-/// Returns the layout for a terminal with the size of `area` and charts about `subject`. If `alone` is set and there is
-/// room for charts, the layout contains only the pane `alone`.
+/// Returns the layout for a terminal with the size of `area` and charts about `subject`. If `alone` is set, the layout
+/// contains only the pane `alone`, provided that there is room for charts.
 pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> ScreenPlan {
     let whole = of_all(area, subject);
     match (alone, whole.tier) {
@@ -158,7 +158,7 @@ enum ChartPart {
 use ChartPart::{Commands, Latency, Probes, Throughput};
 
 /// The steps in which the parts of the charts get their rows. The first steps give each part its minimum height, the
-/// most important part first; later steps add rows. The latency chart gets the remaining rows.
+/// most important part first. Later steps add rows. The latency chart gets the remaining rows.
 const OF_LOAD: [(ChartPart, u16); 21] = [
     // A rule, and a row for each name of the legend.
     (Latency, 6),
@@ -237,10 +237,11 @@ fn divide_rows(rows: u16, subject: Subject) -> [u16; 4] {
     granted
 }
 
-/// A screen of at least this height shows the latest event. The first number is for a screen with a panel,
-/// the second for a screen without.
+/// The minimum height of a screen that shows the latest event. The first number is for a screen with a panel, and the
+/// second number is for a screen without a panel.
 const ROOM_FOR_NEWS: (u16, u16) = (30, 22);
-/// A screen without a panel shows the server's own figures from this height on, and under load the knobs in two lines.
+/// The minimum height of a screen without a panel that shows the server's own figures. Under load, such a screen also
+/// shows the knobs in two lines.
 const ROOM_FOR_LINES: u16 = 20;
 
 /// Returns the number of rows below the charts for the knobs, for the latest event, and for the server's own figures.
@@ -355,7 +356,7 @@ fn panel_width(w: u16, subject: Subject) -> u16 {
     }
 }
 
-/// From this width on, the charts have room for all figures and for long names.
+/// The minimum width at which the charts have room for all figures and for long names.
 const ROOM_FOR_FIGURES: u16 = 130;
 
 /// Returns the columns of the charts. A name has the width of `p99.9` with a mark and a blank. A figure has

@@ -4,9 +4,9 @@
 //!   events ──► app::update ──► app::Model ──► layout ──► screens ──► widgets ──► paint ──► terminal
 //!     mouse ◄── spots ◄──────────────────────────────────────────────────────────┘
 //! ```
-//! The layout is computed once per frame. A function that draws a part of the screen also registers what
-//! mouse clicks in this part mean. The drawing code only reads the model, and computes no statistics. Only
-//! [`theme::Theme`] names colours and drawing characters. Only [`layout::plan`] decides sizes.
+//! redyno computes the layout once per frame. A function that draws a part of the screen also registers the meaning of
+//! mouse clicks in this part. The drawing code only reads the model, and computes no statistics. Only [`theme::Theme`]
+//! names colours and drawing characters. Only [`layout::plan`] decides sizes.
 
 mod background;
 mod canvas;

@@ -4,12 +4,12 @@
 //!   redyno ──frame──► system's send queue ──4 kB/s──► terminal
 //!                     19 kB: 4.8 s of output
 //! ```
-//! A slow terminal gets so few frames that it is idle half of the time. redyno queues no old frames, so the
-//! terminal shows the effect of a key press at once. The system accepts output before the terminal has shown
-//! it. When the system's send queue is full, the system accepts output exactly as fast as the terminal reads
-//! it. From this, redyno measures the rate of the connection and computes the length of the queue. Frames for
-//! new data wait until the queue is short. redyno sends such a frame in parts, so a frame for a key press
-//! waits for at most one part.
+//! A slow terminal gets so few frames that it is idle half of the time. redyno queues no old frames, so the terminal
+//! shows the effect of a key press at once. The system accepts output before the terminal has shown it. When the
+//! system's send queue is full, the system accepts output exactly as fast as the terminal reads it. redyno therefore
+//! measures the rate of the connection while the queue is full. From this rate, redyno computes the length of the
+//! queue. Frames for new data wait until the queue is short. redyno sends such a frame in parts. A frame for a key
+//! press therefore waits for at most one part.
 
 use std::{
     collections::VecDeque,
@@ -20,25 +20,25 @@ use std::{
 const SHORTEST: Duration = Duration::from_millis(100);
 /// The longest time between two frames, unless a single frame takes longer.
 const LONGEST: Duration = Duration::from_secs(2);
-/// A frame for new data begins only if the send queue will be empty after this many seconds.
+/// The longest send queue at which a frame for new data begins, in seconds. The queue will be empty after this time.
 const LONGEST_QUEUE_S: f64 = 0.1;
 /// The time that a slow connection needs for one part of a frame, in seconds.
 const PART_S: f64 = 0.25;
 /// The shortest and the longest time over which the rate of the connection is measured, in seconds. A connection that
 /// accepts nothing for a longer time has stalled, and has no rate.
 const MEASURED_S: (f64, f64) = (0.25, 4.0);
-/// The share of the measured rate that is used. With this margin, a measurement error does not slowly fill the queue.
+/// The factor for the measured rate. With this margin, a measurement error does not slowly fill the queue.
 const MARGIN: f64 = 0.8;
 /// The lowest rate of a connection that counts as fast, in bytes per second.
 const FAST: f64 = 200_000.0;
-/// A measured rate is dropped if the queue has not been full again for this many seconds. The connection may
+/// The time in seconds after which a measured rate is dropped, if the queue has not been full again. The connection may
 /// have become faster in the meantime.
 const FORGOTTEN_S: f64 = 300.0;
-/// The assumed rate of a connection, in bytes per second. It is used if the terminal has not answered
-/// quickly, until a rate has been measured. redyno never treats a connection with an assumed rate as fast,
-/// because a full queue would delay the effect of the next key by seconds.
+/// The assumed rate of a connection, in bytes per second. redyno assumes this rate if the terminal has not answered
+/// quickly, until a rate has been measured. redyno never treats a connection with an assumed rate as fast, because a
+/// full queue would delay the effect of the next key by seconds.
 const ASSUMED: f64 = 3000.0;
-/// The number of writes that are kept: enough to fill the largest queue.
+/// The number of writes that are kept. This is enough to fill the largest queue.
 const MOST_WRITES: usize = 256;
 
 /// Decides when the next frame may begin, from the start and duration of the last frame and the length of the send
@@ -100,12 +100,11 @@ struct OutputRate {
     /// The time and the number of bytes of each recent write.
     writes: VecDeque<(Instant, u64)>,
     sent: u64,
-    /// The start of the present measurement, at which the queue was full, and the number of bytes sent by then.
+    /// The start of the present measurement, and the number of bytes sent before. The queue was full at this start.
     full: Option<(Instant, u64)>,
     /// The time of the last measurement, and the measured rate in bytes per second.
     measured: Option<(Instant, f64)>,
-    /// The rate that is assumed before the first measurement, in bytes per second; `None` for a terminal that
-    /// answers quickly.
+    /// The assumed rate before the first measurement, in bytes per second. `None` for a terminal that answers quickly.
     assumed: Option<f64>,
 }
 
@@ -138,12 +137,12 @@ impl OutputRate {
         self.measured.map(|(_, rate)| rate).or(self.assumed)
     }
 
-    /// Returns the time that the connection needs for this many bytes; 0 while the rate is unknown.
+    /// Returns the time that the connection needs for this many bytes. Returns 0 while the rate is unknown.
     fn time_of(&self, bytes: u64) -> Duration {
         self.rate().map_or(Duration::ZERO, |rate| Duration::from_secs_f64(bytes as f64 / rate))
     }
 
-    /// Returns the time until the queue is empty, in seconds; 0 while the rate is unknown.
+    /// Returns the time until the queue is empty, in seconds. Returns 0 while the rate is unknown.
     fn queue_s(&self, now: Instant) -> f64 {
         let Some(rate) = self.rate() else { return 0.0 };
         let (mut queued, mut before) = (0.0_f64, now);
@@ -190,7 +189,7 @@ mod tests {
         queued: f64,
     }
 
-    /// Sends a frame of 12 kB, then frames of 1500 bytes as the pace allows, for `seconds` seconds. Returns the
+    /// Sends a frame of 12 kB, and then frames of 1500 bytes for `seconds` seconds, as the pace allows. Returns the
     /// largest number of queued bytes after the first ten seconds.
     fn most_queued(mut slow: SlowQueue, is_quick: bool, seconds: u64) -> f64 {
         let start = Instant::now();

@@ -1,15 +1,15 @@
-//! [`Paint`] draws text and horizontal rules into a frame of the screen, in the theme's colours. It clips
-//! everything outside of the frame.
+//! [`Paint`] draws text and horizontal rules into a frame of the screen, in the theme's colours. Drawing outside of the
+//! frame has no effect.
 //!
-//! [`Spots`] maps positions of the mouse to meanings. The drawing code registers each area with its meaning.
-//! Where areas overlap, the topmost area counts.
+//! [`Spots`] maps positions of the mouse to meanings. The drawing code registers each area with its meaning. If areas
+//! overlap, the topmost area counts.
 
 use ratatui::{buffer::Buffer, layout::Rect, text::Span};
 
 use super::theme::{Glyphs, Ink, Theme, colours::CellBackground};
 use crate::app::Spot;
 
-/// From this width on, a sign at the end marks text that was cut. A narrower text needs all columns for itself.
+/// The minimum width at which a sign marks text that was cut. A narrower text needs all columns for itself.
 const SHOWN_CUT: u16 = 4;
 
 /// A frame that is being drawn.
@@ -135,7 +135,7 @@ impl<'a> Paint<'a> {
         self.buffer.cell((x, y)).map(ratatui::buffer::Cell::symbol)
     }
 
-    /// Draws a horizontal rule over `area`'s first row, with a heading in it.
+    /// Draws a horizontal rule over `area`'s first row. The rule contains a heading.
     pub fn rule(&mut self, area: Rect, title: &str) {
         let line = self.glyphs().horizontal;
         for x in area.left()..area.right() {
@@ -183,7 +183,7 @@ pub fn from_column(area: Rect, x: u16) -> Rect {
     Rect { x, width: area.right() - x, ..area }
 }
 
-/// Returns `text` in lines of at most `width` columns, broken at blanks. A word longer than a line is divided.
+/// Returns `text` in lines of at most `width` columns, broken at blanks. A word that is longer than a line is divided.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines: Vec<String> = Vec::new();
@@ -214,7 +214,7 @@ pub fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).take(width).collect()
 }
 
-/// Returns row `n` of `area`, one row high; empty below the end of `area`.
+/// Returns row `n` of `area`, one row high. The result is empty below the end of `area`.
 pub fn row(area: Rect, n: u16) -> Rect {
     let height = u16::from(n < area.height);
     Rect { y: area.y.saturating_add(n.min(area.height)), height, ..area }

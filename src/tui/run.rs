@@ -35,7 +35,8 @@ use crate::{
     signals::Signal,
 };
 
-/// How often redyno polls the source and sends pending output. New records arrive four times a second.
+/// The time between two polls of the source. Each poll also sends pending output. New records arrive four times a
+/// second.
 const POLL: Duration = Duration::from_millis(40);
 
 /// The reason why the screen ended.
@@ -54,7 +55,7 @@ pub enum ScreenOutcome {
 pub struct ScreenResult {
     /// The reason why the screen ended.
     pub outcome: ScreenOutcome,
-    /// The result of the experiment, if there was one. Of an experiment that still runs, the results so far.
+    /// The result of the experiment, if there was one. If the experiment still runs, this is the result so far.
     pub answer: Option<String>,
     /// All measurements of the session, for the summary.
     pub timeline: Timeline,
@@ -89,7 +90,8 @@ impl ScreenResult {
     }
 }
 
-/// Shows `source` on the terminal until the user quits, the session ends or a signal comes; restores the terminal.
+/// Shows `source` on the terminal until the user quits, the session ends or a signal arrives. Then restores the
+/// terminal.
 ///
 /// # Errors
 /// Fails if the terminal cannot be set to raw mode, read or written, or if another thread has panicked.
@@ -124,7 +126,7 @@ pub fn run(
     finished.map(|finished| finished.with(screen.files))
 }
 
-/// The main loop, which never blocks on output. Tests replace the output, the events and the source.
+/// The main loop. It never blocks on output. Tests replace the output, the events and the source.
 struct ScreenLoop<W, E> {
     canvas: Canvas<W>,
     events: E,
@@ -294,7 +296,7 @@ impl<W: Write, E: EventSource> ScreenLoop<W, E> {
         Ok(None)
     }
 
-    /// Reports the files that have been completed since the last call, and copies their paths to the clipboard.
+    /// Reports the files that have been completed since the last call. Copies their paths to the clipboard.
     fn take_files(&mut self, model: &mut Model) -> Due {
         let mut due = Due::Nothing;
         while let Some(mut made) = self.files.next_result() {

@@ -1,8 +1,8 @@
 //! Carries out the screen's file actions: writes pictures of the screen, copies text to the clipboard, and
 //! reads files that the user names.
 //!
-//! Exports and reports are made from the session's records. Separate threads write these files, so neither
-//! the screen nor the session waits.
+//! Exports and reports are made from the session's records. Separate threads write these files. Neither the screen nor
+//! the session therefore waits.
 //!
 //! ```text
 //! Effect::Write ─► begin ─► thread: records so far ─► segment? ─► sink ─► new file ─► poll ─► a message, and the path is copied
@@ -60,8 +60,8 @@ pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, Strin
     Ok(format!("saved the screen to {}, {}", untrusted::path(&path), units::bytes(picture.len() as u64)))
 }
 
-/// Returns the escape sequence that copies `text` to the terminal's clipboard: OSC 52, to which terminals do not
-/// reply.
+/// Returns the escape sequence that copies `text` to the terminal's clipboard (OSC 52). Terminals do not reply to this
+/// sequence.
 ///
 /// # Errors
 /// Returns a message if the text is longer than terminals accept.

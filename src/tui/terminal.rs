@@ -19,22 +19,23 @@ use ratatui::layout::Rect;
 
 use super::output::TerminalOutput;
 
-/// The escape sequences that request reports of mouse buttons and the wheel, also beyond column 223.
-/// Movements of the mouse are not requested, because their reports would burden a slow connection.
+/// The escape sequences that request reports of mouse buttons and the wheel, also beyond column 223. redyno does not
+/// request movements of the mouse, because their reports would burden a slow connection.
 pub(super) const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
-/// The escape sequence that requests marks around pasted text, so that redyno does not read pasted text as keys.
+/// The escape sequence that requests marks around pasted text. With these marks, redyno does not read pasted text as
+/// keys.
 pub(super) const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
-/// Whether this program has set the terminal to raw mode and not restored it yet.
+/// Whether this program has set the terminal to raw mode and has not restored it yet.
 static IS_RAW: AtomicBool = AtomicBool::new(false);
 /// The message of a panic in any thread except the thread of the screen.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-/// A terminal in raw mode; dropping this value restores the terminal.
+/// A terminal in raw mode. Dropping this value restores the terminal.
 #[derive(Debug)]
 pub struct Guard(());
 
@@ -77,7 +78,8 @@ pub fn panicked() -> Option<String> {
     PANICKED.lock().take()
 }
 
-/// Sets the terminal to raw mode, also after the process was stopped or the shell has changed the terminal's modes.
+/// Sets the terminal to raw mode. This also works after the process was stopped, or after the shell has changed the
+/// terminal's modes.
 pub fn take() -> io::Result<()> {
     IS_RAW.store(true, Ordering::SeqCst);
     let taken = terminal::enable_raw_mode();
@@ -87,8 +89,8 @@ pub fn take() -> io::Result<()> {
     taken
 }
 
-/// Restores the terminal. If the terminal accepts no output, the function gives up after about a second. If the
-/// terminal is already restored, the function does nothing, so any code may call it.
+/// Restores the terminal. If the terminal accepts no output, the function gives up after about a second. Any code may
+/// call this function: it does nothing if the terminal is already restored.
 pub fn restore() {
     if !IS_RAW.swap(false, Ordering::SeqCst) {
         return;
@@ -109,7 +111,7 @@ pub fn restore() {
 }
 
 /// Returns the size of the terminal. If the system does not know the size (0×0), the variables `COLUMNS` and `LINES`
-/// are used, or else 80×24.
+/// are used. Without these variables, the size is 80×24.
 pub fn size() -> Rect {
     let known = terminal::size().ok().filter(|(w, h)| *w > 0 && *h > 0);
     let said = |name: &str, usual: u16| {

@@ -1,9 +1,8 @@
 //! The theme of the screen: the only module that names colours and drawing characters.
 //!
-//! By default, the theme uses the sixteen colours and the background of the terminal. No information depends
-//! on colour alone. The theme `mono` uses only the terminal's default colour, so redyno sends no colour
-//! commands. This matters if `NO_COLOR` is set: crossterm then turns each colour command into a reset, and a
-//! reset would remove bold and underline.
+//! By default, the theme uses the sixteen colours and the background of the terminal. No information depends on colour
+//! alone. The theme `mono` uses only the terminal's default colour, so redyno sends no colour commands. This matters if
+//! `NO_COLOR` is set. crossterm then turns each colour command into a reset, and a reset removes bold and underline.
 //!
 //! [`colours`] defines the colours of each ink (the meaning of a text or line, such as p99). It also defines
 //! the shades behind a chart's lines: `Theme::ground(step)` for `step` in `0..colours::STEPS`. A [`GlyphSet`]
@@ -12,9 +11,8 @@
 //! The option `--theme` names the palette. Without this option, redyno chooses the palette by the environment
 //! variables that describe the terminal.
 //!
-//! The theme `auto` uses only colours that are legible on any background. Its shades depend on the background
-//! that the terminal or the variable `COLORFGBG` reports. If the background is unknown, redyno assumes that
-//! it is dark.
+//! The theme `auto` uses only colours that are legible on any background. Its shades depend on the background that the
+//! terminal or the variable `COLORFGBG` reports. redyno treats an unknown background as dark.
 
 pub(super) mod colours;
 #[cfg(test)]
@@ -50,7 +48,7 @@ pub enum Colours {
     Dark,
     /// 24-bit colours for a light background.
     Light,
-    /// No colours: bold, faint and reverse only.
+    /// No colours, only bold, faint and reverse.
     Mono,
 }
 
@@ -119,7 +117,7 @@ impl Theme {
             .on_background(is_light)
     }
 
-    /// Returns whether redyno must query the terminal for its background. This is so if the shades depend on
+    /// Returns whether redyno must query the terminal for its background. A query is necessary if the shades depend on
     /// the background and the user has not chosen a palette.
     pub fn must_query_background(&self) -> bool {
         self.follows_background && !matches!(self.palette, Colours::Mono | Colours::Ansi16)
@@ -173,7 +171,7 @@ impl Theme {
         if dots == 0 { ' ' } else { char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ') }
     }
 
-    /// Returns the dots of a braille character, as bits; 0 for any other character.
+    /// Returns the dots of a braille character, as bits. Returns 0 for any other character.
     pub fn dots(character: char) -> u8 {
         u32::from(character).checked_sub(0x2800).and_then(|dots| u8::try_from(dots).ok()).unwrap_or(0)
     }
@@ -183,13 +181,13 @@ impl Theme {
         Style::reset().patch(colours::style(self.palette, ink))
     }
 
-    /// Returns the background of a chart's cell that contains requests. Step 0 is for the fewest requests, and step
-    /// [`colours::STEPS`] − 1 for the most; higher steps have the same background.
+    /// Returns the background of a chart's cell that contains requests. Step 0 is for the fewest requests. Step
+    /// [`colours::STEPS`] − 1 is for the most requests. Higher steps have the same background.
     pub fn ground(&self, step: usize) -> CellBackground {
         colours::ground(self.palette, self.glyphs, step)
     }
 
-    /// Returns whether the lines of a chart need marks, because there are no colours or no braille to
+    /// Returns whether the lines of a chart need marks. They do if the theme has no colours or no braille to
     /// distinguish them.
     pub fn marks_lines(&self) -> bool {
         !self.has_colours() || !self.has_braille()

@@ -16,7 +16,7 @@ use crate::{
     tui::theme::{Colours, GlyphSet, Theme},
 };
 
-/// Scripted events; `None` is a pause.
+/// Scripted events. `None` is a pause.
 struct Script(VecDeque<Option<TerminalEvent>>);
 
 impl EventSource for Script {

@@ -16,7 +16,8 @@
 //! A text below the charts lists the results: the best point, the knee, the bounds of a search, and
 //! unreliable points.
 //!
-//! An A/B comparison shows the difference of each pair, and how the confidence interval shrinks from pair to pair.
+//! An A/B comparison shows the difference of each pair. It also shows how the confidence interval shrinks from pair to
+//! pair.
 //!
 //! ```text
 //! ─ A/B pipeline 16: throughput of B against A ────
@@ -42,7 +43,7 @@ use crate::{
     units,
 };
 
-/// From this width on, there is room for the points as a table.
+/// The minimum width with room for the points as a table.
 const ROOM_FOR_POINTS: u16 = 104;
 /// The minimum height of the two charts. Each chart needs a horizontal rule and two rows, and both charts
 /// share an axis.
@@ -88,7 +89,7 @@ fn nothing(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// The width of the table of points: a line at the left, a mark, the knob's value, throughput, three
+/// The width of the table of points. The table has a line at the left, a mark, the knob's value, throughput, three
 /// percentiles, and a blank.
 pub const POINTS: u16 = 48;
 /// The width of `1.00 MiB` and a blank before it.
@@ -126,7 +127,7 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     }
 }
 
-/// The number of rows that are always reserved for the text, so that the charts do not move when the text gets
+/// The number of rows that are always reserved for the text. The charts therefore do not move when the text gets
 /// longer.
 const LEAST_WORDS: usize = 3;
 
@@ -184,10 +185,10 @@ fn unsteady(over: &AnnotatedCurve) -> Option<(String, Ink)> {
 const PAIR_LABEL: u16 = 9;
 /// The width of a change such as `+12 %` and its blanks.
 const PAIR_FIGURE: u16 = 9;
-/// The axis of differences extends at least this far on both sides of zero.
+/// The minimum extent of the axis of differences on both sides of zero.
 const LEAST_CHANGE: f64 = 0.02;
 
-/// Draws the confidence interval after each pair, the latest pair last, and below the intervals the results of all
+/// Draws the confidence interval after each pair, the latest pair last. Below the intervals are the results of all
 /// pairs so far.
 pub fn draw_pairs(paint: &mut Paint, area: Rect, pairs: &Pairs) {
     paint.rule(row(area, 0), &pairs.title);

@@ -1,4 +1,4 @@
-//! The Latency screen: complete distributions as a curve, a table and bars.
+//! The Latency screen shows complete distributions as a curve, a table and bars.
 //!
 //! ```text
 //!  ─ percentiles, the whole segment ─────── ─ service response   GET ─
@@ -65,8 +65,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     }
 }
 
-/// Draws the knobs in the last row of `area`, and above them a row about the receivers, if there are some. Returns the
-/// number of rows.
+/// Draws the knobs in the last row of `area`. If there are receivers, a row about the receivers is above the knobs.
+/// Returns the number of rows.
 fn knob_rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) -> u16 {
     knobs::lines(paint, row(area, area.height.saturating_sub(1)), model);
     1 + u16::from(receivers::line(paint, row(area, area.height.saturating_sub(2)), reading))
@@ -121,8 +121,8 @@ fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[LatencySeries]) 
     percentiles::draw_bars(paint, below, &percentiles::bars(&first.latency, below.height));
 }
 
-/// The inks of the operations, by the position of the operation in the workload. After the last ink, the first ink is
-/// used again.
+/// The inks of the operations, by the position of the operation in the workload. After the last ink, the inks start
+/// again with the first.
 const OPERATIONS: [Ink; 4] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999), Ink::Machine];
 
 /// The number of operations with a line in the chart, if the workload has many operations.
@@ -152,9 +152,9 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'a>> 
         .collect()
 }
 
-/// Returns all distributions to draw. Without load, returns the distributions of PING. Under load, returns service
-/// time, response time, the baseline, the time to open connections if the load reconnects, and the operations if there
-/// are several.
+/// Returns all distributions to draw. Without load, these are the distributions of PING. Under load, these are service
+/// time, response time and the baseline. If the load reconnects, the time to open connections is added. If there are
+/// several operations, the operations are added.
 fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'a>> {
     let (segment, service) = (reading.segment(), recent(model.period, reading, Measure::Service));
     // The charts of the load stay for a while after the load has stopped, but the new segment has only PINGs.
@@ -189,8 +189,9 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'
     all
 }
 
-/// Returns the distributions of the operations, or if there are many, of the operations with the most requests. The
-/// operations are in the order of their names, so that each operation keeps its ink.
+/// Returns the distributions of the operations. If there are many operations, returns only the distributions of the
+/// operations with the most requests. The operations are in the order of their names, so that each operation keeps its
+/// ink.
 fn busiest<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
@@ -233,7 +234,7 @@ fn stages<'a>(
     })
 }
 
-/// Returns the length of the period in seconds; `None` for the whole segment.
+/// Returns the length of the period in seconds. Returns `None` for the whole segment.
 fn seconds(stretch: Lookback) -> Option<f64> {
     match stretch {
         Lookback::Now => Some(1.0),
@@ -242,7 +243,8 @@ fn seconds(stretch: Lookback) -> Option<f64> {
     }
 }
 
-/// Returns the latencies of a measurement in the period; empty for a segment's latencies that are not kept.
+/// Returns the latencies of a measurement in the period. The result is empty if the latencies of a segment are not
+/// kept.
 fn recent<'a>(stretch: Lookback, reading: &'a Reading, measure: Measure) -> Cow<'a, Latency> {
     let latency: Option<&Latency> = match (stretch, measure) {
         (Lookback::Now, _) => Some(&reading.recent(measure).now),

@@ -1,5 +1,5 @@
-//! The Log screen: events, errors, marks and segments as text, the newest last. Below the list, the screen
-//! shows the selected line in full. It highlights matches of a search.
+//! The Log screen shows events, errors, marks and segments as text, the newest last. Below the list is the full text of
+//! the selected line. Matches of a search are highlighted.
 //!
 //! ```text
 //!    00:35  ◆ slowlog  14 ms KEYS *
@@ -121,7 +121,7 @@ fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &LogLineStyle
     }
 }
 
-/// Returns the selected line in as many rows as needed; empty if the line fits into one row of the list.
+/// Returns the selected line in as many rows as needed. The result is empty if the line fits into one row of the list.
 fn in_full(line: &LogLine, width: u16) -> Vec<String> {
     let words = line.words();
     if words.chars().count() <= usize::from(width.saturating_sub(WORDS)) {

@@ -58,7 +58,7 @@ pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &ScreenPlan)
     paint.finish()
 }
 
-/// Returns how far the help can scroll down, in lines; `None` while the help is closed.
+/// Returns the largest scroll position of the help, in lines. Returns `None` while the help is closed.
 pub fn last_help_scroll(plan: &ScreenPlan, theme: Theme, model: &Model) -> Option<u16> {
     help::last_scroll(plan.area, theme, model)
 }
@@ -73,8 +73,8 @@ pub fn picture(area: Rect, theme: Theme, model: &Model) -> Buffer {
 /// A function that draws a screen, without header and footer.
 type Body = fn(&mut Paint, Rect, &Scene);
 
-/// Draws the present screen with header, status line and footer. If there is no room for the screen, a single line
-/// with the most important figures replaces the header and the screen.
+/// Draws the present screen with header, status line and footer. Without room for the screen, a single line with the
+/// most important figures replaces the header and the screen.
 fn in_frame(paint: &mut Paint, plan: &ScreenPlan, model: &Model) {
     let has_room = match plan.tier {
         Tier::Panel | Tier::Compact => true,
@@ -130,7 +130,7 @@ pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: 
     foot(paint, plan, &lanes, model);
 }
 
-/// Draws the rows at the bottom: the server's own figures, or in a frozen view the values at the cursor.
+/// Draws the rows at the bottom. They have the server's own figures or, in a frozen view, the values at the cursor.
 fn foot(paint: &mut Paint, plan: &ScreenPlan, lanes: &ChartContext, model: &Model) {
     match model.cursor_s() {
         // On a low screen, the values at the cursor replace the row of the knobs.

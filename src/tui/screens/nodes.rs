@@ -1,4 +1,4 @@
-//! The Nodes screen: a row for each server of the session, with the server's longest PINGs on the time axis.
+//! The Nodes screen has a row for each server of the session, with the server's longest PINGs on the time axis.
 //!
 //! ```text
 //!    node↑          role    slots  share  ops/s  load p50  load p99  PING p99   cpu  longest PING, to 20 ms
@@ -37,7 +37,7 @@ use crate::{
 const MARK: u16 = 3;
 /// The maximum width of an address. A longer address is cut.
 const ADDRESS: u16 = 28;
-/// From this width on, the PINGs are also shown over time.
+/// The minimum width at which the PINGs are also shown over time.
 const WIDE: u16 = 100;
 /// The minimum width of the PINGs over time.
 const LANE: u16 = 24;
@@ -49,7 +49,7 @@ const DETAILS: [u16; 2] = [5, 8];
 const HIGH: u16 = 26;
 /// The maximum number of slots that are shown.
 const SLOTS_SHOWN: usize = 5;
-/// A slot that uses less CPU than this share of a core is not shown.
+/// The smallest CPU use of a slot that is shown, as a share of a core.
 const LEAST_SLOT_CPU: f64 = 0.001;
 
 /// The content of a column.
@@ -121,7 +121,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
 }
 
 /// The columns of the agents' table, the most important first. If there is too little room, the last columns are left
-/// out, down to [`NEEDED_COLUMNS`]. Then the host names are shortened.
+/// out first, down to [`NEEDED_COLUMNS`]. The host names are shortened next.
 const AGENT_COLUMNS: [&str; 12] =
     ["agent", "on", "ops/s", "p50", "p99", "clients", "cpu", "send lag", "offset", "±", "share", "max"];
 /// The number of columns that are more important than a whole host name.
@@ -130,8 +130,8 @@ const NEEDED_COLUMNS: usize = 9;
 const LEAST_HOST: usize = 6;
 
 /// Returns at most `most` lines about the agents of a fleet: a title, headings, and a line for each agent. If there are
-/// more agents than lines, the lost and the slowest agents are first, and the last line has the number of the others.
-/// Empty without agents.
+/// more agents than lines, the lost and the slowest agents come first. The last line then has the number of further
+/// agents. Empty without agents.
 fn agents_table(model: &Model, width: u16, most: usize) -> Vec<String> {
     let agents = model.agents();
     if agents.is_empty() || most < 4 {
@@ -207,7 +207,7 @@ fn agent_cells(number: u16, agent: &AgentRow) -> Vec<String> {
     ]
 }
 
-/// Returns the longest PING of a node in each column of the time axis; `None` if nothing was measured in a column.
+/// Returns the longest PING of a node in each column of the time axis. A column without measurements is `None`.
 fn longest_pings(model: &Model, node: usize, columns: u16) -> Vec<Option<Option<u64>>> {
     if columns == 0 {
         return Vec::new();
@@ -246,7 +246,7 @@ fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> ScreenTable<NodeTableKe
     ScreenTable::new(area, first.into_iter().chain(between).chain(lane))
 }
 
-/// Returns the address of a node. If Sentinels name the server, its present address is first.
+/// Returns the address of a node. If Sentinels name the server, its present address comes first.
 fn addresses(node: &NodeRow) -> String {
     node.present.map_or_else(|| node.address.to_owned(), |present| format!("{present} {}", node.address))
 }
@@ -313,7 +313,7 @@ fn line(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, n: u16, model: &Mo
     });
 }
 
-/// Returns the text of a cell; `None` if its value is unknown.
+/// Returns the text of a cell. Returns `None` if its value is unknown.
 fn text(column: NodeColumn, node: &NodeRow) -> Option<String> {
     let answers = node.outage.is_none();
     match column {

@@ -1,5 +1,5 @@
-//! The Segments screen: all segments (times with the same load settings) with their settings and results. If
-//! there is room, the screen also shows the details of the selected segment.
+//! The Segments screen shows all segments (times with the same load settings) with their settings and results. If there
+//! is room, the screen also shows the details of the selected segment.
 
 use ratatui::layout::Rect;
 

@@ -1,4 +1,4 @@
-//! The Server screen: the figures that the server reports, now and over time, and the server's parameters.
+//! The Server screen shows the figures that the server reports, now and over time, and the server's parameters.
 //!
 //! ```text
 //! ┌ commands ──────────────────────┬ CONFIG ───────────────┐
@@ -34,9 +34,9 @@ use crate::{
     units,
 };
 
-/// From this width on, the left half has room for all columns of the table of commands.
+/// The minimum width at which the left half has room for all columns of the table of commands.
 const WIDE: u16 = 110;
-/// The width of the right half on a narrow screen: enough for a parameter's name and most values.
+/// The width of the right half on a narrow screen. This is enough for a parameter's name and most values.
 const RIGHT: u16 = 41;
 
 /// Draws the Server screen, without header and footer.

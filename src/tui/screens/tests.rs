@@ -127,8 +127,8 @@ fn keep(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// Returns the screen without its tabs. The tabs have a snapshot of their own, so that a new screen changes only
-/// this snapshot.
+/// Returns the screen without its tabs. The tabs have their own snapshot. A new screen therefore changes only the
+/// snapshot of the tabs.
 fn without_tabs(model: &Model, theme: Theme, (width, height): (u16, u16)) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
@@ -151,8 +151,8 @@ fn snapshot_of_looks(name: &str, model: &Model) {
     keep(&format!("{name}_120x36"), &picture(&without_tabs(model, theme, (120, 36))));
 }
 
-/// Compares a screen with its snapshots: the text at four sizes, the colours at one size, and ASCII and mono at
-/// another size.
+/// Compares a screen with its snapshots: the text at four sizes, the colours at one size, and the themes ASCII and mono
+/// at another size.
 fn snapshots(name: &str, model: &Model) {
     for size in [(200, 60), (80, 24), (40, 12)] {
         snapshot(name, model, size);

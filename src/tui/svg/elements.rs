@@ -1,5 +1,5 @@
-//! The elements of an SVG picture of the screen: the backgrounds of the cells, and above them words and
-//! paths, each with its position.
+//! The elements of an SVG picture of the screen. The backgrounds of the cells are at the bottom. Words and paths are
+//! above them, each with its position.
 //!
 //! Lines, blocks and braille dots are drawn as rectangles in the grid of cells.
 
@@ -15,8 +15,7 @@ use crate::{
 
 /// The distance from the top of a cell to the baseline of its letters, in pixels.
 const BASELINE: f64 = 13.5;
-/// The largest number of cells in one path. With short paths, an animation repeats only small parts of a row that
-/// changes.
+/// The largest number of cells in one path. With short paths, an animation repeats only small parts of a changed row.
 const CELLS_OF_A_PATH: usize = 8;
 
 /// The layers of a picture.
@@ -145,8 +144,8 @@ impl SvgElements {
     }
 }
 
-/// Divides 0..`n` into ranges in which each number is `alike` its neighbour. Returns the start and end of
-/// each range.
+/// Divides 0..`n` into ranges. In a range, each number is `alike` its neighbour. Returns the start and end of each
+/// range.
 fn runs(n: usize, alike: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
     let mut from = 0;
@@ -164,8 +163,8 @@ pub(super) fn hex((red, green, blue): Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Returns text escaped for XML. A character that XML forbids or that a viewer would interpret becomes a question
-/// mark.
+/// Returns text escaped for XML. A question mark replaces each character that XML forbids or that a viewer would
+/// interpret.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -205,7 +204,7 @@ impl Shape {
         self.place[0] == 0.0 && self.place[2] >= WIDTH
     }
 
-    /// Returns the rectangle, extended over this many cells if it spans a whole cell.
+    /// Returns the rectangle. If it spans a whole cell, the result extends over this many cells.
     pub(super) fn widened(self, cells: usize) -> Self {
         let [left, top, width, height] = self.place;
         let width = if self.spans() { cells as f64 * WIDTH } else { width };
@@ -225,12 +224,12 @@ impl Shape {
     }
 }
 
-/// Rounds pixels to two decimals, so that the numbers are short.
+/// Rounds pixels to two decimals. The numbers are then short.
 fn hundredths(pixels: f64) -> f64 {
     (pixels * 100.0).round() / 100.0
 }
 
-/// Returns the rectangles of a line, a block or braille dots; `None` for letters and all other characters.
+/// Returns the rectangles of a line, a block or braille dots. Returns `None` for letters and all other characters.
 pub(super) fn shapes(symbol: &str) -> Option<Vec<Shape>> {
     let mut characters = symbol.chars();
     let (c, None) = (characters.next()?, characters.next()) else { return None };
@@ -287,7 +286,7 @@ fn lines(c: char) -> Option<Vec<Shape>> {
     Some(arms.into_iter().filter(|(is_there, _)| *is_there).map(|(_, shape)| shape).collect())
 }
 
-/// Returns the dots of a braille cell; bit 0 is dot 1.
+/// Returns the dots of a braille cell. Bit 0 is dot 1.
 fn dots(bits: u32) -> Vec<Shape> {
     /// The column and row of each bit.
     const PLACES: [(f64, f64); 8] =

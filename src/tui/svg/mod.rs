@@ -1,10 +1,10 @@
-//! Draws a screen as an SVG picture, still or animated. The picture looks the same in every viewer and with
-//! any font.
+//! Draws a screen as an SVG picture, with or without animation. The picture looks the same in every viewer and with any
+//! font.
 //!
-//! Every cell has its position in a grid. Letters are text, stretched to the grid. Lines, blocks and braille
+//! Every cell has its position in a grid. Letters are text that is stretched to the grid. Lines, blocks and braille
 //! dots are shapes, so they join without gaps.
 //!
-//! An animation contains each element once, and shows it during the frames in which it occurs.
+//! An animation contains each element once. The element is visible during the frames in which it occurs.
 //!
 //! ```text
 //!  frame    0   1   2   3   4        "42 k/s" 0-3         one group for all elements that come and go together,

@@ -1,10 +1,10 @@
 //! The colours of the screen: the colour and attributes of each ink in each palette. An ink is the meaning of
 //! a text or line, such as p99.
 //!
-//! Yellow means that something needs attention, and red that something is wrong. The background is always
-//! that of the terminal. The palette for light terminals has darker text colours.
+//! Yellow means that something needs attention. Red means that something is wrong. The background is always that of the
+//! terminal. The palette for light terminals has darker text colours.
 //!
-//! In the background of a latency chart, the shade of a cell shows how many requests the cell contains.
+//! In the background of a latency chart, the shade of a cell shows the number of requests in this cell.
 //!
 //! ```text
 //!   mono              no background
@@ -116,14 +116,14 @@ pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> CellBackground
     }
 }
 
-/// The characters for the four tones in sixteen colours, in Unicode and in ASCII. The first tone is dim. `▒`
-/// is not used, because it is the sign of an outage.
+/// The characters for the four tones in sixteen colours, in Unicode and in ASCII. The first tone is dim. `▒` is not
+/// used, because `▒` is the sign of an outage.
 const TONES_OF_16: [[char; 2]; 4] = [['░', '.'], ['░', '.'], ['▓', ':'], ['█', '#']];
 /// Some of xterm's 24 greys, which are the same on all terminals with 256 colours.
 const GREYS: [u8; STEPS] = [234, 235, 236, 237, 238, 239];
 /// Some of xterm's 24 greys for a light background.
 const PALE_GREYS: [u8; STEPS] = [255, 254, 253, 252, 251, 250];
-/// The hues of the viridis colour map, dark enough for lines to be visible.
+/// The hues of the viridis colour map. They are dark enough for lines to be visible.
 const DARK: [(u8, u8, u8); STEPS] =
     [(25, 32, 52), (26, 42, 66), (26, 53, 76), (27, 65, 82), (29, 77, 84), (34, 90, 84)];
 /// The hues of the viridis colour map, pale, for a light background.
@@ -169,8 +169,8 @@ impl Theme {
     }
 }
 
-/// Returns the number of a colour among the 256 colours; `None` for the terminal's default colour and for 24-bit
-/// colours.
+/// Returns the number of a colour among the 256 colours. Returns `None` for the terminal's default colour and for
+/// 24-bit colours.
 fn index(colour: Color) -> Option<u8> {
     match colour {
         Color::Reset | Color::Rgb(..) => None,
@@ -207,7 +207,7 @@ pub fn parameters_of(colour: Color, base: u8) -> String {
 }
 
 impl PictureColours {
-    /// Returns `colour` as numbers; `None` for the picture's default text or background colour.
+    /// Returns `colour` as numbers. Returns `None` for the picture's default text or background colour.
     pub fn rgb(&self, colour: Color) -> Option<Rgb> {
         match colour {
             Color::Rgb(red, green, blue) => Some((red, green, blue)),

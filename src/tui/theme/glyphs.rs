@@ -18,7 +18,7 @@ impl GlyphSet {
         }
     }
 
-    /// Returns the text `written`, in which arrow keys have names if the set is ASCII.
+    /// Returns the text `written`. If the set is ASCII, names replace the signs of arrow keys.
     pub fn keys(self, written: &str) -> String {
         match self {
             Self::Unicode => written.to_owned(),
@@ -107,8 +107,8 @@ pub struct Glyphs {
 }
 
 impl Glyphs {
-    /// Returns the characters of a set. Each pair in the table has the Unicode character first and the ASCII
-    /// character second.
+    /// Returns the characters of a set. In each pair of the table, the Unicode character comes first, and the ASCII
+    /// character comes second.
     const fn of(set: GlyphSet) -> Self {
         let set = set as usize;
         Self {
@@ -155,8 +155,7 @@ impl Glyphs {
 static UNICODE: Glyphs = Glyphs::of(GlyphSet::Unicode);
 static ASCII: Glyphs = Glyphs::of(GlyphSet::Ascii);
 
-/// The names of arrow keys in ASCII. The characters `<` and `>` cannot be used, because these characters are
-/// keys themselves.
+/// The names of arrow keys in ASCII. The characters `<` and `>` cannot be used, because they are keys themselves.
 const ARROWS: [(&str, &str); 6] =
     [("←→", "Lt/Rt"), ("↑↓", "Up/Dn"), ("←", "Left"), ("→", "Right"), ("↑", "Up"), ("↓", "Down")];
 

@@ -5,10 +5,10 @@
 //!  gutter plot: the time axis            names now       60 s
 //! ```
 //!
-//! While a server hangs, the charts show how long requests have been waiting for their replies, so that the lines
+//! While a server hangs, the charts show how long requests have been waiting for their replies. The lines therefore
 //! have no gap.
 //!
-//! The legend of a chart shows the name and the figures of each line, right of the end of the line.
+//! The legend of a chart shows the name and the figures of each line, at the right of the line's end.
 //!
 //! ```text
 //!  ⠤⠒⠒⠉⠉⠉⠒  p99.9 4.76 ms
@@ -39,7 +39,7 @@ pub struct ChartContext<'a> {
     pub reading: &'a Reading<'a>,
     /// The columns of gutter, plot and figures.
     pub columns: Columns,
-    /// The time axis. It defines which time each column shows.
+    /// The time axis. The time axis defines the time of each column.
     pub axis: TimeAxis,
     /// The measurements of the columns.
     pub window: Window<'a>,
@@ -53,9 +53,9 @@ pub struct ChartContext<'a> {
     pub subject: Subject,
     /// Whether the chart shows response or service times.
     pub timed: Timed,
-    /// The latency axis; `None` without measurements.
+    /// The latency axis. `None` without measurements.
     pub latency_axis: Option<ValueAxis>,
-    /// The throughput axis; `None` without measurements.
+    /// The throughput axis. `None` without measurements.
     pub throughput_axis: Option<ValueAxis>,
     /// Whether the throughput's axis is linear or logarithmic.
     pub throughput_scale: AxisScale,
@@ -164,20 +164,20 @@ impl<'a> ChartContext<'a> {
         &self.levels[measure as usize]
     }
 
-    /// Returns whether any column has an open loop, in which response and service time differ.
+    /// Returns whether any column has an open loop. In an open loop, response and service time differ.
     pub fn has_open_loop(&self) -> bool {
         self.levels(Measure::Response).iter().any(Option::is_some)
     }
 
-    /// Returns the number of the column whose figures are shown: the column of the cursor, or the present column.
+    /// Returns the number of the column whose figures are shown. This is the column of the cursor, or the present
+    /// column.
     pub fn column_shown(&self) -> usize {
         let now = || self.axis.column_ending(self.reading.now_s());
         usize::from(self.cursor().or_else(now).unwrap_or_default())
     }
 
-    /// Returns the load in the column whose figures are shown. With a cursor, this is the column of the
-    /// cursor. Otherwise, it is the last column with measurements. This may be the column before the present
-    /// one.
+    /// Returns the load in the column whose figures are shown. With a cursor, this is the column of the cursor.
+    /// Otherwise, it is the last column with measurements. This may be the column before the present column.
     pub fn load_shown(&self) -> Option<&LoadCell> {
         let shown = self.column_shown();
         let before = shown.checked_sub(1).filter(|_| self.cursor().is_none());
@@ -210,7 +210,7 @@ impl<'a> ChartContext<'a> {
         self.reading.segment().is_some_and(|segment| segment.start.knobs.workload.receivers.is_some())
     }
 
-    /// Returns the column of the cursor; `None` in a live view or if the axis does not contain the cursor.
+    /// Returns the column of the cursor. Returns `None` in a live view, or if the axis does not contain the cursor.
     pub fn cursor(&self) -> Option<u16> {
         self.column(self.cursor_s?)
     }
@@ -250,7 +250,7 @@ impl<'a> ChartContext<'a> {
         Rect { x, width, ..area }
     }
 
-    /// Writes the figures right of the names. The first figure is bold; unknown figures are faint.
+    /// Writes the figures right of the names. The first figure is bold. Unknown figures are faint.
     pub fn figures(&self, paint: &mut Paint, line: Rect, values: &[String]) {
         for (n, value) in (0..).zip(values) {
             let ink = match n {
@@ -271,7 +271,7 @@ impl<'a> ChartContext<'a> {
         }
     }
 
-    /// Returns the name of the first column of figures: `now`, or in a frozen view the time at the cursor.
+    /// Returns the name of the first column of figures. The name is `now` or, in a frozen view, the time at the cursor.
     pub fn now(&self) -> String {
         match self.cursor_s {
             Some(cursor_s) => self.reading.timeline.time_text(cursor_s),
@@ -292,9 +292,8 @@ pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<Pin
     }
 }
 
-/// The parts of a PING are the delay of sending, the time between the kernel's timestamps, and the delay of
-/// reading the reply. If the parts of most PINGs in a column are unknown, this function also removes the
-/// parts of the other PINGs in this column.
+/// Removes the parts of PINGs from columns in which the parts of most PINGs are unknown. The parts of a PING are the
+/// delay of sending, the time between the kernel's timestamps, and the delay of reading the reply.
 pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], pings: &[Option<PingCell>]) {
     for part in [Measure::PingSend, Measure::PingKernel, Measure::PingPickup] {
         for (part, pings) in levels[part as usize].iter_mut().zip(pings) {
@@ -305,8 +304,9 @@ pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], 
     }
 }
 
-/// Adds the waiting times of requests without a reply to the load's latencies, beside replies only in the newest column:
-/// a lost request has no latency. Where `counts_lag` is true, adds also those of requests that are due but not sent.
+/// Adds the waiting times of requests without a reply to the load's latencies. If a column has replies, they are added
+/// only in the newest column, because a lost request has no latency. Where `counts_lag` is true, the waiting times of
+/// requests that are due but not sent are added too.
 pub fn waits_of_load(
     latency: &mut [Option<Quantiles>],
     load: &[Option<LoadCell>],
@@ -336,7 +336,7 @@ pub struct LegendEntry<'a> {
     pub mark: Option<char>,
     /// The ink of the line.
     pub ink: Ink,
-    /// The row of the line's end, from the top; `None` if the line is not drawn.
+    /// The row of the line's end, from the top. `None` if the line is not drawn.
     pub row: Option<u16>,
     /// The three figures: now, 60 s and segment.
     pub values: [String; 3],
@@ -355,9 +355,9 @@ pub fn legend(paint: &mut Paint, area: Rect, lanes: &ChartContext, entries: &[Le
     }
 }
 
-/// Returns a row for each entry of a legend, in order, as near as possible to the row that `wanted` has for the entry.
-/// An entry without a wanted row is directly below the previous entry. If there are more entries than rows, some
-/// entries share a row.
+/// Returns a row for each entry of a legend, in order. The row is as near as possible to the row in `wanted`. An entry
+/// without a wanted row is directly below the previous entry. If there are more entries than rows, some entries share a
+/// row.
 fn places(rows: u16, wanted: &[Option<u16>]) -> Vec<u16> {
     let mut places: Vec<u16> = Vec::new();
     for wish in wanted {

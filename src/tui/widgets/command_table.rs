@@ -1,4 +1,4 @@
-//! The table of all clients' commands in the last minute, sorted by their total time: their share of the main
+//! The table of all clients' commands in the last minute, sorted by their total time. It has their share of the main
 //! thread's time, their rate, and their execution times. One line has the sum of redyno's own commands.
 //!
 //! ```text
@@ -7,9 +7,9 @@
 //!  get                        ▇             8 %  110 k/s  0.9 µs  ≤1 µs   ≤4 µs  ≤33 µs       0        0
 //!   and 4 more, 3 /s   redyno itself 0.1 %, 105 /s
 //! ```
-//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets are
-//! about powers of two. So the true percentile is between half of the shown value and the shown value. If the
-//! server reports percentiles only since its start, the heading of the table says so.
+//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets are about powers
+//! of two. The true percentile is therefore between half of the shown value and the shown value. The heading of the
+//! table shows whether the server reports percentiles only since its start.
 
 use ratatui::layout::Rect;
 
@@ -129,12 +129,12 @@ fn bar(paint: &mut Paint, area: Rect, share: f64, ink: Option<Ink>) {
     (x..(x + length).min(area.right())).for_each(|x| paint.bar(x, area.y, glyph, ink.unwrap_or(Ink::Server)));
 }
 
-/// Returns the share of the main thread's time; `None` if the server reports no times (memcached).
+/// Returns the share of the main thread's time. Returns `None` if the server reports no times (memcached).
 fn share(stat: &CommandStat, commands: &CommandCell) -> Option<f64> {
     (stat.usec > 0 && commands.length_s > 0.0).then(|| stat.usec as f64 / (commands.length_s * 1e6))
 }
 
-/// Returns the line below the commands: the number and rate of commands that are not listed, and the commands of
+/// Returns the line below the commands. It has the number and rate of commands that are not listed, and the commands of
 /// redyno itself.
 fn foot(rest: &[(&str, CommandStat)], own: &CommandStat, commands: &CommandCell) -> String {
     let rate = |calls: u64| units::rate(calls as f64 / commands.length_s);

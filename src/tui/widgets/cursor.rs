@@ -4,8 +4,8 @@
 //!  01:07  28.3 ms ← KEYS * 27.1 ms  slowlog: 27.1 ms KEYS *  segment 3: 200 clients × 4, closed loop
 //!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, receive delay 39.0 µs)
 //! ```
-//! The first time is the time of the cursor. The figures cover exactly the cursor's column, and begin with the length
-//! of this column. The first column of figures of a table covers the second that begins at the cursor.
+//! The first time is the time of the cursor. The figures cover exactly the cursor's column. They begin with the length
+//! of this column. The first column of a table's figures covers the second that begins at the cursor.
 
 use ratatui::layout::Rect;
 
@@ -26,7 +26,7 @@ use crate::{
     units,
 };
 
-/// A piece of the text at the cursor; most pieces are shown whole or not at all.
+/// A piece of the text at the cursor. Most pieces are shown completely or not at all.
 pub type StyledText = (String, Ink);
 
 /// Draws the line through all charts of `plan`, behind their content.
@@ -179,7 +179,7 @@ fn figures(lanes: &ChartContext) -> Vec<StyledText> {
 }
 
 /// Returns the median ping of the column with its parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left
-/// out)`. If no ping was answered, returns the wait of the oldest ping.
+/// out)`. If no ping was answered, returns the waiting time of the oldest ping.
 fn ping(lanes: &ChartContext) -> Option<StyledText> {
     let pings = lanes.pings_shown();
     let ns = lanes.level_shown(Measure::Ping, Level::P50)?;

@@ -24,7 +24,7 @@ use crate::{
     tui::{Glyphs, Ink, Paint, from_column, layout::COMPACT_MIN, row, wrapped},
 };
 
-/// The maximum width of a box, which fits into 80 columns.
+/// The maximum width of a box. Such a box fits into 80 columns.
 const WIDEST: u16 = 76;
 
 /// Returns the number of characters in a line of a box.
@@ -68,7 +68,7 @@ pub fn padded(area: Rect) -> Rect {
     Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
 }
 
-/// Returns a box in the middle of `area` with this width and height, or as large as `area` allows.
+/// Returns a box in the middle of `area` with this width and height. The box is smaller if `area` is too small.
 pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
@@ -158,8 +158,8 @@ fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry
 /// The end of a line that continues in the next line.
 const CONTINUED: &str = " \\";
 
-/// Draws a command line that the user can select and copy if the terminal does not support OSC 52. The lines have no
-/// frame and begin in the first column, so that a shell can read the selected text.
+/// Draws a command line that the user can select and copy, for terminals without OSC 52. The lines have no frame and
+/// begin in the first column. A shell can therefore read the selected text.
 fn command_line(paint: &mut Paint, area: Rect, text: &str) {
     let lines = wrapped(text, usize::from(area.width).saturating_sub(CONTINUED.len()));
     let height = (lines.len() as u16 + 2).min(area.height.saturating_sub(1));

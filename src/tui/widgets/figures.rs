@@ -27,9 +27,9 @@ pub fn is_nothing(figure: Figure, row: &Row) -> bool {
     figure.value(row).is_none_or(|value| value == 0.0 && figure.unit == FigureUnit::Trouble)
 }
 
-/// Returns a percentile of the PINGs as text. If an unanswered PING has waited longer than the maximum, the
-/// maximum is its wait, such as `>1.98 s`. If no PING was answered, every percentile is the longest wait of
-/// an unanswered PING.
+/// Returns a percentile of the PINGs as text. If an unanswered PING has waited longer than the maximum, its waiting
+/// time is the maximum, such as `>1.98 s`. If no PING was answered, every percentile is the longest waiting time of an
+/// unanswered PING.
 pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     let known = level.of(rtt);
     let is_relevant = rtt.is_empty() || level == Level::Max;
@@ -39,8 +39,8 @@ pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     }
 }
 
-/// Returns the median of one part of a ping's time (such as the receive delay) as text, or a sign if the
-/// parts of most pings are unknown.
+/// Returns the median of one part of a ping's time (such as the receive delay) as text. Returns a sign if the parts of
+/// most pings are unknown.
 pub fn part_figure(part: &Latency, pings: PingCell) -> String {
     figure(Level::P50.of(part).filter(|_| !pings.lacks_parts()))
 }

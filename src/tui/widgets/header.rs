@@ -1,6 +1,6 @@
 //! The header is the first line of the screen: the target, the state of the load, and the time.
 //!
-//! The footer is the last line of the screen: the available keys, and on the right the screens.
+//! The footer is the last line of the screen: the available keys at the left, and the screens at the right.
 
 use ratatui::layout::Rect;
 
@@ -13,7 +13,7 @@ use crate::{
     units,
 };
 
-/// Draws the header: the target on the left, and changing states on the right.
+/// Draws the header. The target is on the left, and changing states are on the right.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let mut parts = identity(reading);
     let address =
@@ -52,8 +52,8 @@ pub fn shortened(text: &str, width: usize) -> String {
     text.chars().take(start).chain(['…']).chain(text.chars().skip(end)).collect()
 }
 
-/// A part of the right side: its text, its ink and its rank. If the header is too narrow, parts with a high rank are
-/// left out first. Parts are never cut.
+/// A part of the right side: its text, its ink and its rank. If the header is too narrow, the parts with the highest
+/// ranks are left out first. Parts are never cut.
 type HeaderPart = (String, Ink, u8);
 
 /// The rank of the segment. The clock has a higher rank.
@@ -67,9 +67,9 @@ fn length(parts: &[HeaderPart]) -> usize {
     parts.iter().map(|(text, ..)| text.chars().count()).sum()
 }
 
-/// Returns the parts that fit into `room`, beside the address. The address is more important than the segment, the clock
-/// and findings, and in a recording than all parts with a high rank. If the address does not fit even without these
-/// parts, they are kept.
+/// Returns the parts that fit into `room`, beside the address. The address is more important than the segment, the
+/// clock and findings. In a recording, the address is more important than all parts with a high rank. If the address
+/// does not fit even without these parts, they are kept.
 fn beside_address(right: Vec<HeaderPart>, room: usize, is_recorded: bool) -> Vec<HeaderPart> {
     if is_recorded {
         return shed(right, room, 0);
@@ -78,8 +78,8 @@ fn beside_address(right: Vec<HeaderPart>, room: usize, is_recorded: bool) -> Vec
     shorter.find(|parts| length(parts) <= room).unwrap_or(right)
 }
 
-/// Returns the parts that fit into `width`; the least important parts are left out, but only parts of at least this
-/// `rank`.
+/// Returns the parts that fit into `width`. The least important parts are left out first. Only parts of at least this
+/// `rank` are left out.
 fn shed(mut parts: Vec<HeaderPart>, width: usize, rank: u8) -> Vec<HeaderPart> {
     while length(&parts) > width {
         let can_go = |n: &usize| parts[*n].2 >= rank;
@@ -89,8 +89,8 @@ fn shed(mut parts: Vec<HeaderPart>, width: usize, rank: u8) -> Vec<HeaderPart> {
     parts
 }
 
-/// Returns the address of the target, of its present primary if Sentinels name it, and the server's name, version, role
-/// and mode, the most important first.
+/// Returns the identity of the server, the most important part first. It has the address of the target, the present
+/// primary's address if Sentinels name the primary, and the server's name, version, role and mode.
 fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     let mut parts = vec![(" redyno  ".to_owned(), Ink::Faint)];
     let Some(session) = reading.session() else {
@@ -121,10 +121,10 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     parts
 }
 
-/// From this width on, the header shows whether the target answers, or the time when it stopped answering.
+/// The minimum width at which the header shows whether the target answers, or the time when it stopped answering.
 const ROOM_FOR_SINCE: u16 = 100;
 
-/// From this width on, the header shows the cause of an outage next to the target.
+/// The minimum width at which the header shows the cause of an outage next to the target.
 const ROOM_FOR_EVIDENCE: u16 = 140;
 
 fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> Vec<HeaderPart> {
@@ -231,7 +231,7 @@ pub fn footer(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// From this width on, the footer shows the names of all screens.
+/// The minimum width at which the footer shows the names of all screens.
 const ROOM_FOR_NAMES: u16 = 110;
 /// The minimum width of a footer that shows the screens. A narrower footer has room only for key hints.
 const ROOM_FOR_TABS: u16 = 60;

@@ -1,5 +1,5 @@
-//! The help on the screen: the keys of the present screen, the signs, the lanes (charts of the probes and the
-//! server), a guide to the screen, all other keys, and the words of tables and figures. If the user types text, the
+//! The help on the screen. It contains the keys of the present screen, the signs, the lanes (charts of the probes and
+//! the server), a guide to the screen, all other keys, and the words of tables and figures. If the user types text, the
 //! help shows only matching lines.
 //!
 //! ```text
@@ -28,7 +28,7 @@ use crate::{
 /// The width of the column of keys.
 const KEYS_WIDTH: usize = 14;
 
-/// The rows of the area that are no lines of the help: one above and below the frame, the frame and the search.
+/// The rows of the area that are no lines of the help: one row above and one below the frame, the frame and the search.
 const OTHER_ROWS: u16 = 5;
 
 /// Draws the help, scrolled down by this many lines. `entry` is the search.
@@ -60,7 +60,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &TextEntry, scr
     }
 }
 
-/// Returns how far the help can scroll down, in lines; `None` while the help is closed.
+/// Returns the largest scroll position of the help, in lines. Returns `None` while the help is closed.
 pub fn last_scroll(area: Rect, theme: Theme, model: &Model) -> Option<u16> {
     let InputMode::Typing(Typing { purpose: Purpose::Help { .. }, entry }) = &model.mode else { return None };
     let lines = matching_lines(area, theme, model, entry).len() as u16;
@@ -80,7 +80,7 @@ struct HelpSection {
     items: Vec<HelpItem>,
 }
 
-/// A key, a sign or a lane with its meaning. A paragraph of text has no name.
+/// A key, a sign or a lane with its meaning. A paragraph of text is an item without a name.
 struct HelpItem {
     name: String,
     text: String,
@@ -92,7 +92,7 @@ impl HelpSection {
         Self { title: title.to_owned(), items }
     }
 
-    /// Returns the section, limited to the items that contain every word of `query`.
+    /// Returns the section with only the items that contain every word of `query`.
     fn found(&self, query: &str) -> (&str, Vec<&HelpItem>) {
         let holds = |item: &&HelpItem| {
             let text = format!("{} {} {}", self.title, item.name, item.text).to_lowercase();
@@ -123,7 +123,7 @@ fn sections(model: &Model, theme: Theme) -> Vec<HelpSection> {
     here.iter().copied().map(keys).chain(legend).chain(others.map(keys)).chain(tables()).collect()
 }
 
-/// Returns the sections about the short words of the screens: of lines, of tables and of the server's figures.
+/// Returns the sections about the short words of the screens: words of lines, of tables, and of the server's figures.
 fn tables() -> [HelpSection; 3] {
     let words = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
     let columns = [SEGMENT].into_iter().chain(SEGMENT_COLUMNS).chain(OF_RECEIVERS);
@@ -235,7 +235,7 @@ mod tests {
         lines.into_iter().map(|(line, _)| line + "\n").collect()
     }
 
-    /// Returns the words of the column next to the names, or of whole lines, as one line.
+    /// Returns text as one line. The text comes from the column next to the names, or from whole lines.
     fn flowing(text: &str, indent: usize) -> String {
         let lines = text.lines().map(|line| line.chars().skip(indent).collect::<String>());
         lines.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")

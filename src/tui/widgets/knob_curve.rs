@@ -1,5 +1,5 @@
-//! Charts of throughput and latency over the values of a load setting (knob), above a common axis, with a
-//! point for each value. If the load searches for nearest vectors, a third chart shows the recall.
+//! Charts of throughput and latency over the values of a load setting (knob), with a point for each value. The charts
+//! share an axis. If the load searches for nearest vectors, a third chart shows the recall.
 //!
 //! ```text
 //! ─ throughput over clients, replies/s ───────────── ┊ knee (model)
@@ -139,8 +139,8 @@ pub fn draw(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     x_labels(paint, Rect { y: area.bottom() - 2, height: 2, ..plots[1] }, over);
 }
 
-/// The percentile whose colour and mark are used for the p99 of the receivers' times. No line of the replies
-/// is drawn for this percentile.
+/// The percentile whose colour and mark are used for the p99 of the receivers' times. The replies have no line for this
+/// percentile.
 const RECEIVED: Level = Level::P90;
 
 fn legend(paint: &mut Paint, line: Rect, over: &AnnotatedCurve, title: u16) {
@@ -175,7 +175,7 @@ fn throughput(paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
     trace.names(paint, plot, over);
 }
 
-/// Draws the vertical axis left of `plot`; `label` formats its values.
+/// Draws the vertical axis left of `plot`. `label` formats its values.
 fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f64) -> String) {
     let chart = Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot };
     value_axis::draw(paint, chart, plot.x - 1, axis, label);
@@ -226,8 +226,8 @@ impl CurveTrace<'_> {
         }
     }
 
-    /// Draws the label of each line near its last point, if there is room: at the right or left of the point, in the
-    /// same or a neighbouring row.
+    /// Draws the label of each line near its last point, if there is room. The label is at the right or left of the
+    /// point, in the same or a neighbouring row.
     fn names(&self, paint: &mut Paint, plot: Rect, over: &AnnotatedCurve) {
         let dots = Dots::of(paint, plot);
         for line in over.curve.lines().into_iter().filter(|line| !line.label.is_empty()) {
@@ -369,8 +369,8 @@ fn x_labels(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     }
 }
 
-/// Returns the values to label on the horizontal axis, ascending: round values, or for sizes in bytes the values of
-/// the points.
+/// Returns the values to label on the horizontal axis, ascending. These are round values or, for sizes in bytes, the
+/// values of the points.
 fn x_ticks(over: &AnnotatedCurve, width: u16) -> Vec<f64> {
     if over.curve.dimension.is_bytes() {
         return over.curve.points.iter().map(|point| point.value as f64).collect();

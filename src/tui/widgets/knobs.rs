@@ -1,6 +1,6 @@
-//! The panel's list of the knobs (the load settings that the user can change during a session): first the
-//! switch of the load, then a row for each knob. If not all knobs fit, the panel shows the knobs around the
-//! selected one. A frozen view shows the knobs at the cursor.
+//! The panel's list of the knobs (the load settings that the user can change during a session). The first row is the
+//! switch of the load. Then follows a row for each knob. If not all knobs fit, the panel shows the knobs around the
+//! selected knob. A frozen view shows the knobs at the cursor.
 //!
 //! ```text
 //! ├─ knobs 4 to 11 of 26 ───
@@ -29,11 +29,11 @@ const VALUE: u16 = 8;
 const POINTER: u16 = 2;
 /// The minimum width of a name next to a long value.
 const LEAST_NAME: usize = 6;
-/// The minimum number of rows of the section, enough for the knobs of a simple workload.
+/// The minimum number of rows of the section. This is enough for the knobs of a simple workload.
 const LEAST_ROWS: u16 = 8;
 
-/// Draws the knobs in a section at the top of `rest`, and removes the section from `rest`. The section has at
-/// most half of the rows, or eight rows if half of the rows is less than eight.
+/// Draws the knobs in a section at the top of `rest`, and removes the section from `rest`. The section has at most half
+/// of the rows, or at most eight rows if half of the rows is less than eight.
 pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
     let knobs = Knob::of(model.knobs_shown());
     let most = (rest.height / 2).max(LEAST_ROWS);
@@ -130,8 +130,8 @@ impl KnobRow {
 }
 
 /// Draws the knobs in the rows of `area`, for screens without a panel. If not all knobs fit, the first knobs are left
-/// out, so that the selected knob is visible. After the knobs are the other settings that differ from their defaults.
-/// Without load, the line begins with the key that starts the load.
+/// out, so that the selected knob is visible. Other settings follow if they differ from their defaults. Without load,
+/// the line begins with the key that starts the load.
 ///
 /// ```text
 ///  ▸ clients 50 ◂ ▸  pipeline 1  rate max  arrivals closed  reads 91 %
@@ -208,8 +208,8 @@ fn pieces(glyphs: &Glyphs, model: &Model) -> Vec<KnobPiece> {
 /// The distance between two pieces.
 const GAP: u16 = 2;
 
-/// Returns the areas of the pieces that fit completely: in `first`, then in the other rows of `area`. `kept` columns of
-/// the last row stay free. The first piece is always included.
+/// Returns the areas of the pieces that fit completely. The pieces are in `first`, and then in the other rows of
+/// `area`. `kept` columns of the last row stay free. The first piece is always included.
 fn flow(pieces: &[KnobPiece], first: Rect, area: Rect, kept: u16) -> Vec<Rect> {
     let free = |line: Rect, n: u16| {
         let kept = if n + 1 < area.height { 0 } else { kept };

@@ -1,5 +1,5 @@
-//! The chart of latency over time: a line for each percentile and for the maximum, over a background that
-//! shows the distribution of the requests.
+//! The chart of latency over time. It has a line for each percentile and for the maximum. The background shows the
+//! distribution of the requests.
 //!
 //! ```text
 //! ─ response time, v shows service ─────────────────────────        now
@@ -8,12 +8,11 @@
 //!   1 ms┤▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ p90      812 µs
 //!       │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠔⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒ p50      583 µs
 //! ```
-//! The axis extends from p50 to most p99.9 values in the period shown. Values outside the axis are drawn at
-//! its edge. If several neighbouring values are outside the axis, the largest has a mark and its value as
-//! text.
+//! The axis extends from p50 to most p99.9 values in the period shown. Values outside the axis are drawn at its edge.
+//! If several neighbouring values are outside the axis, only the largest value has a mark and a text.
 //!
-//! The background of the latency chart is denser where there are more requests. Even a single request in a cell is
-//! visible. Latencies above the axis are counted in the top row.
+//! The background of the latency chart is denser if a cell has more requests. Even a single request in a cell is
+//! visible. The top row counts latencies above the axis.
 
 use std::collections::BTreeSet;
 
@@ -124,8 +123,8 @@ fn draw_clipped(paint: &mut Paint, plot: Rect, context: &ChartContext, axis: &Va
     ClippedMarks { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }
 
-/// The name of a line is in the row of the median of this many last values. With only the last value, the
-/// name would often jump.
+/// The number of last values of a line whose median determines the row of the line's name. With only the last value,
+/// the name would often jump.
 const END: usize = 12;
 
 fn legend(paint: &mut Paint, chart: Rect, context: &ChartContext, axis: Option<&ValueAxis>) {
@@ -188,7 +187,7 @@ fn name(context: &ChartContext, level: Level) -> String {
 }
 
 /// Returns a percentile of the pings at the moment shown, as text. One second has too few pings for most percentiles,
-/// so the value at the end of the line is used. The maximum is that of the time of the p99.
+/// so the value at the end of the line is used. The maximum covers the same time as the p99.
 fn ping_now(context: &ChartContext, level: Level) -> String {
     let now = ping_figure(level, &context.reading.ping().now, context.reading.pings_now());
     if now.starts_with('>') {
@@ -218,8 +217,8 @@ fn shown(rows: u16) -> &'static [Level] {
     }
 }
 
-/// Returns the value that determines the row of a percentile's name: the median of its last values in the segment
-/// shown.
+/// Returns the value that determines the row of a percentile's name. This is the median of its last values in the
+/// segment shown.
 fn end(context: &ChartContext, level: Level) -> Option<u64> {
     let shown = context.column_shown() + 1;
     let began = context.reading.segment().and_then(|segment| context.axis.column(segment.start.t_s));
@@ -259,8 +258,8 @@ fn rows(heat: &Heat, axis: &ValueAxis, rows: u16) -> Vec<u64> {
     (0..rows).map(count).collect()
 }
 
-/// Returns the lowest power of ten, at least ten, that no cell exceeds. Under steady load, this top of the scale does
-/// not change.
+/// Returns the lowest power of ten that no cell exceeds. The result is at least ten. Under steady load, this top of the
+/// scale does not change.
 fn round_top(densest: u64) -> u64 {
     10_u64.saturating_pow(densest.saturating_sub(1).max(1).ilog10() + 1)
 }

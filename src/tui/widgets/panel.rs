@@ -1,5 +1,5 @@
-//! The panel next to the charts: load settings (knobs), the time to open connections, an experiment, ping
-//! windows, this machine, errors, results and events. Without load, it shows slow commands, clients and this
+//! The panel next to the charts. It shows load settings (knobs), the time to open connections, an experiment, ping
+//! windows, this machine, errors, results and events. Without load, the panel shows slow commands, clients and this
 //! machine instead of the knobs.
 //!
 //! ```text
@@ -107,7 +107,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
 }
 
-/// The maximum number of rows for an experiment. With more rows, too few rows would be left for measurements.
+/// The maximum number of rows for an experiment. More rows would leave too few rows for measurements.
 const MOST_EXPERIMENT: u16 = 8;
 
 /// Draws the experiment with its progress, or its result until the user closes it.
@@ -122,8 +122,8 @@ fn draw_experiment(paint: &mut Paint, rest: &mut Rect, experiment: &dyn Experime
     }
 }
 
-/// The details of the current segment are shown if at least this many rows are free; segments and events then
-/// still have enough room.
+/// The number of free rows from which the details of the current segment are shown. Segments and events then still have
+/// enough room.
 const ROOM_FOR_DETAIL: u16 = 22;
 
 /// The minimum width for the details of the current segment.
@@ -166,7 +166,7 @@ fn without_edge(area: Rect) -> Rect {
     Rect { width: area.width.saturating_sub(1), ..area }
 }
 
-/// The number of rows for this machine: one for wake, one for intrinsic.
+/// The number of rows for this machine: one row for wake, and one row for intrinsic.
 pub(super) const MACHINE_ROWS: u16 = 2;
 
 /// Removes a heading and `rows` rows from the top of `rest`, and draws the heading. Returns the rows below the
@@ -224,10 +224,10 @@ pub fn draw_openings(paint: &mut Paint, area: Rect, total: &Interval) {
     }
 }
 
-/// From this width on, two figures with their names fit into one row.
+/// The minimum width at which two figures with their names fit into one row.
 const WIDE: u16 = 32;
 
-/// From this width on, the figures have their full names.
+/// The minimum width at which the figures have their full names.
 const ROOM_FOR_NAMES: u16 = 37;
 
 /// Returns the number of rows that the parts of a ping need in this width.
@@ -239,9 +239,9 @@ pub fn part_rows(reading: &Reading, width: u16) -> u16 {
     }
 }
 
-/// Draws the medians of the parts of a ping in the last second, or the reason why the parts are unknown.
-/// After a stall, a server answers many PINGs at once. The parts of most of these PINGs are unknown, and the
-/// parts of the others are not typical.
+/// Draws the medians of the parts of a ping in the last second, or the reason why the parts are unknown. After a stall,
+/// a server answers many PINGs at once. The parts of most of these PINGs are unknown, and the known parts are not
+/// typical.
 pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
     if let Some(obstacle) = reading.ping_timing().and_then(Timing::obstacle) {
         paint.text(row(area, 0), &format!("kernel {NONE}  {obstacle}"), Ink::Faint);

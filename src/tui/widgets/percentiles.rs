@@ -8,8 +8,8 @@
 //! ```
 //! A percentile with fewer than ten samples above it is shown as `–`.
 //!
-//! The curve shows the latency for each percentile, with a line for each distribution. On the horizontal
-//! axis, 90 %, 99 % and 99.9 % are equally far apart.
+//! The curve shows the latency for each percentile, with a line for each distribution. The distance from 90 % to 99 %
+//! on the horizontal axis is the same as from 99 % to 99.9 %.
 //!
 //! ```text
 //!   10 ms ┤          ┊          ┊       ⣀⠤⠒ response
@@ -18,16 +18,16 @@
 //!         ┼──────────┊──────────┊──────────
 //!         0 %       90 %       99 %     99.9 %
 //! ```
-//! A line ends where fewer than ten samples are left, because further points would be single requests.
+//! A line ends when fewer than ten samples are left, because further points would be single requests.
 //!
-//! The bars show the distribution of service times: a bar for each range between two round values.
+//! The bars show the distribution of service times. There is a bar for each range between two round values.
 //!
 //! ```text
 //!    ≤200 µs ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 71 %
 //!    ≤500 µs ▇▇▇▇▇ 22 %
 //! ```
-//! Two long bars with shorter bars between them mean that there are two kinds of requests. Percentiles do not
-//! show this.
+//! Two long bars with shorter bars between them mean that there are two kinds of requests. Percentiles do not show
+//! these two kinds.
 
 use std::borrow::Cow;
 
@@ -170,7 +170,7 @@ fn line(
     end
 }
 
-/// Writes the name of a line after its end. If there is no room, writes it in a row above or below.
+/// Writes the name of a line after the line's end. Without room there, writes the name in a row above or below.
 fn label(paint: &mut Paint, plot: Rect, series: &LatencySeries, x: u16, y: u16) {
     let length = series.name.chars().count() as u16;
     let Some(last) = plot.right().checked_sub(length).filter(|last| *last > plot.x) else { return };
@@ -252,7 +252,7 @@ pub fn bars(latency: &Latency, most: u16) -> Vec<Band> {
     spectrum(latency, most.into())
 }
 
-/// Draws the bars; the longest bar has the whole width.
+/// Draws the bars. The longest bar has the whole width.
 pub fn draw_bars(paint: &mut Paint, area: Rect, bands: &[Band]) {
     if bands.is_empty() {
         paint.text(row(area, 0), "nothing measured yet", Ink::Faint);

@@ -2,7 +2,7 @@
 //! latencies share one scale. Without load, the lanes show the server's own figures, each on its own scale
 //! from 0.
 //!
-//! A lane has one or more rows, with the name and the figures in its last row.
+//! A lane has one or more rows. The last row contains the name and the figures.
 
 use ratatui::layout::Rect;
 
@@ -46,8 +46,8 @@ use LaneContent::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, Received, SendLa
 const CPU: LaneContent = Of(Gauge::Cpu);
 const OPS: LaneContent = Of(Gauge::OpsPerS);
 
-/// The lanes from top to bottom, each with a short and a long name: lanes for network and server, then for this
-/// machine, then for the server's own figures.
+/// The lanes from top to bottom, each with a short and a long name. First come the lanes for network and server, then
+/// the lanes for this machine, then the lanes for the server's own figures.
 const LANES: &[(LaneContent, &str, &str)] = &[
     (Received, "recv", "receipt"),
     (Ping, "ping", "ping p50"),
@@ -260,13 +260,13 @@ pub(super) fn unusual(ratio: f64) -> String {
     format!("{UNUSUAL}{}", trimmed(&units::count(ratio)).replace(' ', ""))
 }
 
-/// The smallest top of the scale for a share, such as CPU use. With less, noise would look large.
+/// The smallest top of the scale for a share, such as CPU use. With a smaller top, noise would look large.
 const LEAST_RATIO: f64 = 0.1;
 
 /// The width of `0–100 %`, with a blank before and after it.
 const ROOM_FOR_RANGE: u16 = 9;
 
-/// Returns the highest value of a column, or for the hit rate the last value.
+/// Returns the highest value of a column. For the hit rate, returns the last value.
 fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     match gauge {
         Gauge::HitRate => cell.last.as_ref()?.body.gauges[gauge],
@@ -308,7 +308,7 @@ pub struct ProbeLane {
     pub ink: Ink,
     /// One cell for each column of the plot.
     pub cells: Vec<LaneCell>,
-    /// The two figures: now and over 60 s. An empty text leaves its place blank.
+    /// The two figures: the present value, and the value over 60 s. An empty text leaves its place blank.
     pub values: [String; 2],
     /// The range of the lane's own scale, or the ratio of the present value to its usual level.
     pub range: String,
@@ -321,13 +321,13 @@ impl ProbeLane {
     }
 }
 
-/// Returns the number of steps in a lane: eight for each row, minus one. So bars do not touch the lane above.
+/// Returns the number of steps in a lane: eight for each row, minus one. Bars therefore do not touch the lane above.
 pub fn steps(rows: u16) -> usize {
     (usize::from(rows) * 8).saturating_sub(1)
 }
 
 impl ChartContext<'_> {
-    /// Returns the common scale of the latencies in all lanes, so that heights can be compared.
+    /// Returns the common scale of the latencies in all lanes. With this scale, heights can be compared.
     pub fn log_scale(&self) -> LogScale {
         let medians = [Measure::Ping, Measure::PingKernel, Measure::Received].map(|of| (of, Level::P50));
         let shown = medians.into_iter().chain([Measure::Ping, Measure::Wake].map(|of| (of, Level::Max)));

@@ -1,5 +1,5 @@
-//! The screen's line about the receivers of messages in the current segment: their delivery times, and the
-//! messages that they lost or got late.
+//! The screen's line about the receivers of messages in the current segment. It has their delivery times, and the
+//! numbers of lost and late messages.
 //!
 //! ```text
 //!  delivery  p50 163 µs  p99 20.7 ms  max 28.1 ms  3 lost  1 late  10 receivers, this segment

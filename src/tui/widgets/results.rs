@@ -34,8 +34,8 @@ use crate::{
     tui::{Ink, Paint, row},
 };
 
-/// The figures of a row with their widths, the most important figure first. A width includes a blank before the figure,
-/// such as `99.9 k` or `8.85 ms`.
+/// The figures of a row with their widths, the most important figure first. A width such as that of `99.9 k` or `8.85
+/// ms` includes a blank before the figure.
 const FIGURES: [(Figure, u16); 5] = [
     (figures::OPS_PER_S, 7),
     (figures::SERVICE_P50, 8),
@@ -69,7 +69,7 @@ pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// Returns as many of `words` as fit completely, and the number of the other words: `50×4 +1`.
+/// Returns as many of `words` as fit completely, and the number of further words: `50×4 +1`.
 pub fn fitted(words: &[String], width: usize) -> String {
     let text = |shown: usize| {
         let hidden = words.len() - shown;
@@ -185,7 +185,7 @@ fn operation_rows(paint: &mut Paint, area: Rect, reading: &Reading, first: usize
 }
 
 /// Returns the positions of the operations that have a row below the heading. If not all operations fit, the last row
-/// is for the sum of the other operations.
+/// has the sum of the remaining operations.
 fn shown(first: usize, all: usize, height: u16) -> Range<usize> {
     let room = height.saturating_sub(1);
     if all <= room.into() { 0..all } else { from(first, all, room.saturating_sub(1)) }

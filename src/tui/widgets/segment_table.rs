@@ -66,7 +66,7 @@ enum SegmentTableKey {
     /// The knobs that changed.
     What,
     Figure(Figure),
-    /// The difference of a figure from the baseline, and whether the difference is more than noise.
+    /// The difference of a figure from the baseline, and whether the difference is larger than noise.
     Difference(Figure),
 }
 

@@ -1,4 +1,4 @@
-//! Draws the figures that the server reports, in groups: memory, clients, traffic, persistence, replication.
+//! Draws the figures that the server reports in groups: memory, clients, traffic, persistence, replication.
 
 use ratatui::layout::Rect;
 
@@ -9,7 +9,7 @@ use crate::{
     tui::{Ink, Paint, from_column, row},
 };
 
-/// The name of a figure, its value as text, and its ink, which shows whether the figure needs attention.
+/// The name of a figure, its value as text, and its ink. The ink shows whether the figure needs attention.
 struct ServerFigure(&'static str, String, Ink);
 
 /// The figures of a single line, the most important first.
@@ -146,7 +146,7 @@ fn flow(figures: &[ServerFigure], width: u16) -> Vec<std::ops::Range<usize>> {
     lines
 }
 
-/// Returns the groups with their figures. A gauge that the server does not report is left out.
+/// Returns the groups with their figures. Gauges that the server does not report are left out.
 fn groups(status: &Status) -> [(&'static str, Vec<ServerFigure>); GaugeGroup::OF_SERVER.len()] {
     GaugeGroup::OF_SERVER.map(|group| {
         let gauges = group.gauges().filter_map(|gauge| figure(status, gauge));
@@ -155,7 +155,7 @@ fn groups(status: &Status) -> [(&'static str, Vec<ServerFigure>); GaugeGroup::OF
     })
 }
 
-/// Returns a gauge with the short name that is used within its group; `None` for the last fork if there was none.
+/// Returns a gauge with its short name within its group. Returns `None` for the last fork if there was no fork.
 fn figure(status: &Status, gauge: Gauge) -> Option<ServerFigure> {
     let ink = match (gauge.about().alarm, status.gauges[gauge]?) {
         (GaugeAlarm::Some, value) if value > 0.0 => Ink::Warn,
@@ -166,8 +166,8 @@ fn figure(status: &Status, gauge: Gauge) -> Option<ServerFigure> {
     Some(ServerFigure(gauge.about().label, status.text_of(gauge)?, ink))
 }
 
-/// Returns the figures of a group that are words: first the figures before the gauges, then the figures after the
-/// gauges.
+/// Returns the figures of a group that are words. The first list comes before the gauges, and the second list comes
+/// after the gauges.
 fn words(group: GaugeGroup, status: &Status) -> [Vec<ServerFigure>; 2] {
     let word = |name, word: Option<&str>| {
         word.filter(|word| !word.is_empty()).map(|word| ServerFigure(name, word.to_owned(), Ink::Text))

@@ -1,5 +1,5 @@
-//! The panel without load shows what may slow the server down: slow commands with their callers, the clients, and
-//! this machine with the busiest programs.
+//! Without load, this panel shows possible reasons for a slow server: slow commands with their callers, the clients,
+//! and this machine with its busiest programs.
 //!
 //! ```text
 //!  ├─ slow commands, 60 s ───
@@ -34,11 +34,11 @@ use crate::{
     units,
 };
 
-/// Slow commands are counted over this period, in seconds.
+/// The period over which slow commands are counted, in seconds.
 const MINUTE_S: f64 = 60.0;
 /// The maximum number of callers and of programs in the lists.
 const MOST: usize = 4;
-/// A program that uses less than this share of a core is not listed.
+/// The smallest CPU use of a listed program, as a share of a core.
 const LEAST_CPU: f64 = 0.02;
 
 /// The sum of the slow log entries with the same command and the same client.
@@ -52,7 +52,7 @@ struct Caller<'a> {
     longest_us: u64,
 }
 
-/// Returns whether the server's slow log had more entries in the last minute than redyno has read in full.
+/// Returns whether redyno has not read all slow log entries of the last minute in full.
 fn lacks_entries(reading: &Reading) -> bool {
     let from_s = reading.now_s() - MINUTE_S;
     let mut recent = reading.events().rev().take_while(|event| event.t_s >= from_s);
@@ -183,7 +183,7 @@ struct MachineLine {
     ink: Ink,
 }
 
-/// Returns the lines about this machine, each at most `width` columns wide.
+/// Returns the lines about this machine. Each line is at most `width` columns wide.
 fn machine_lines(paint: &Paint, sample: &HostSample, width: usize) -> Vec<MachineLine> {
     let mut lines = Vec::new();
     let mut put = |name: String, value: String, ink| lines.push(MachineLine { name, value, ink });

@@ -1,4 +1,4 @@
-//! Draws where the time of requests goes: a bar for each request, with the parts in chronological order.
+//! Draws the time of requests by its parts. Each request has a bar with the parts in chronological order.
 //!
 //! ```text
 //! ─ where the time goes, 5 s o ours  w wire  s in the server's queue  x execution ─
@@ -26,7 +26,7 @@ const PARTS: [(char, Ink, &str, &str); 4] = [
 const NAME: u16 = 12;
 /// The width of `20.4 ms ± 300 µs  waits in the server 97 %`.
 const FIGURES: u16 = 47;
-/// From this width on, there is room for the number of requests in flight.
+/// The minimum width with room for the number of requests in flight.
 const ROOM_FOR_FLIGHT: u16 = 100;
 
 /// Returns the number of rows for all bars and their heading.

@@ -22,8 +22,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     paint.text(area, &format!(" {text}"), ink);
 }
 
-/// Returns the status sentence. It describes one of these: the effect of the last key, an outage, the end of
-/// the session, a frozen view, a finding, an experiment, or the load. If possible, it is shortened to `width`
+/// Returns the status sentence. It describes one of these: the effect of the last key, an outage, the end of the
+/// session, a frozen view, a finding, an experiment, or the load. If possible, the sentence is shortened to `width`
 /// columns.
 pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(message) = model.message() {
@@ -78,7 +78,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
 }
 
-/// Returns the sentence about a stall. It says why the server may not answer: its process may be stopped.
+/// Returns the sentence about a stall. The sentence says why the server may not answer.
 fn stall(model: &Model, width: usize) -> Option<String> {
     let stall = shown_findings(model).into_iter().find(|it| it.rule == "stall" && !model.is_folded(it))?;
     Some(of_finding(&stall, model.timeline(), width, model.playback.is_none()))
@@ -108,13 +108,13 @@ pub fn ink(severity: Severity) -> Ink {
     }
 }
 
-/// A shift of the median PING counts as the effect of a problem if the shift and the problem began at most
-/// this many seconds apart.
+/// The largest number of seconds between the beginnings of a problem and of a shift of the median PING, for which the
+/// shift counts as the effect of the problem.
 const EFFECT_S: f64 = 10.0;
 
-/// Returns the sentence of a finding. The sentence begins with the start of the finding, and for a problem with its
-/// effect: `p50 of PING ×12 since 14:05:22: the server waits 61 % of the time for a core`. What does not fit is left
-/// out: first evidence and advice, then the effect, then the start.
+/// Returns the sentence of a finding. The sentence begins with the start of the finding. For a problem, the effect
+/// comes first: `p50 of PING ×12 since 14:05:22: the server waits 61 % of the time for a core`. If the sentence does
+/// not fit, evidence and advice are left out first, then the effect, then the start.
 fn of_finding(finding: &Finding, timeline: &Timeline, width: usize, at_screen: bool) -> String {
     let effect = timeline.events().rev().find_map(shift_of_ping).filter(|(from_s, shift)| {
         let is_effect = (from_s - finding.since_s).abs() <= EFFECT_S;
@@ -138,7 +138,7 @@ fn of_finding(finding: &Finding, timeline: &Timeline, width: usize, at_screen: b
     effect.into_iter().chain([since(finding.since_s)]).find_map(form).unwrap_or(whole)
 }
 
-/// Returns the time and the size of a level shift of the median PING; `None` for other events.
+/// Returns the time and the size of a level shift of the median PING. Returns `None` for other events.
 fn shift_of_ping(event: &Event) -> Option<(f64, &ShiftReport)> {
     match &event.what {
         EventKind::Shifted { shift } if shift.figure == "ping_p50" => Some((event.t_s, shift)),

@@ -1,4 +1,4 @@
-//! Computes the positions of the columns for all tables on the screen, and which rows of a list are visible.
+//! Computes the positions of the columns for all tables on the screen, and the visible rows of a list.
 //!
 //! ```text
 //!  ├ right 4 ┤├ rest ───────────────┤├ right 8 ┤├ left 17 ──────┤
@@ -30,7 +30,7 @@ pub struct TableColumn<K> {
 }
 
 impl<K> TableColumn<K> {
-    /// Creates a column of figures, right-aligned in `width`.
+    /// Creates a column of figures that are right-aligned in `width`.
     pub fn right(key: K, width: u16) -> Self {
         Self { key, width: Some(width), blanks: 0, flush: Alignment::Right }
     }
@@ -40,7 +40,7 @@ impl<K> TableColumn<K> {
         Self { key, width: Some(width), blanks, flush: Alignment::Left }
     }
 
-    /// Creates a column of text, after this many blanks, that gets the width remaining from the other columns.
+    /// Creates a column of text after this many blanks. The column gets the width that the other columns leave.
     pub fn rest(key: K, blanks: u16) -> Self {
         Self { key, width: None, blanks, flush: Alignment::Left }
     }
@@ -117,7 +117,7 @@ impl TableCell {
     }
 }
 
-/// Returns how many of the columns with these `widths`, the most important first, fit into `room`.
+/// Returns how many columns with these `widths` fit into `room`. The most important column comes first.
 pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     let mut used = 0_u16;
     let fits = |width: &u16| {
@@ -127,14 +127,14 @@ pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     widths.into_iter().take_while(fits).count()
 }
 
-/// Returns which rows of a list of `len` rows are visible in `height` rows. Row `at` is in the middle, unless it is
-/// near an end of the list.
+/// Returns the rows of a list of `len` rows that are visible in `height` rows. Row `at` is in the middle, unless this
+/// row is near an end of the list.
 pub fn around(at: usize, len: usize, height: u16) -> Range<usize> {
     from(at.saturating_sub(usize::from(height) / 2), len, height)
 }
 
-/// Returns which rows of a list of `len` rows are visible in `height` rows if row `first` should be at the top. Near
-/// the end of the list, earlier rows are visible as well.
+/// Returns the rows of a list of `len` rows that are visible in `height` rows, with row `first` at the top. Near the
+/// end of the list, earlier rows are visible as well.
 pub fn from(first: usize, len: usize, height: u16) -> Range<usize> {
     let height = usize::from(height);
     let first = first.min(len.saturating_sub(height));

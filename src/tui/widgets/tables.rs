@@ -25,7 +25,7 @@ pub fn error_rows(reading: &Reading) -> u16 {
 const PING_COLUMNS: [(&str, u16); 5] = [("min", 7), ("avg", 7), ("max", 7), ("n", 5), ("until", 9)];
 
 /// Draws the windows of pings, newest first, like redis-cli --latency-history: minimum, mean and maximum in
-/// milliseconds. If there is room, the number of samples and the end of the window follow.
+/// milliseconds. If there is room, the row also has the number of samples and the end of the window.
 pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     let all = PING_COLUMNS.len();
     let shown = if area.width >= ping_columns_end(all) { all } else { 3 };
@@ -69,7 +69,7 @@ fn ping_texts(window: &PingWindow, timeline: &Timeline) -> [String; 5] {
     ]
 }
 
-/// Returns a time in milliseconds, with as many decimals as fit, at most three.
+/// Returns a time in milliseconds, with at most three decimals. The result has as many decimals as fit.
 fn milliseconds(ns: f64) -> String {
     let ms = ns / 1e6;
     match ms {
@@ -111,7 +111,7 @@ pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) 
     paint.parts(line, &parts);
 }
 
-/// From this width on, there is room for two figures in a row.
+/// The minimum width with room for two figures in a row.
 const WIDE_MACHINE: u16 = 32;
 
 /// Draws each kind of error with its count and its first message. Errors of PINGs have their own rows.
@@ -189,7 +189,7 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// From this width on, the second row of an event is below its name.
+/// The minimum width at which the second row of an event is below its name.
 const ROOM_FOR_INDENT: u16 = 36;
 
 /// Returns `text` in two pieces, divided at a blank that does not follow a number. The first piece fits into `width`.

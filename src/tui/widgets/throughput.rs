@@ -1,5 +1,5 @@
-//! The chart of throughput over time: a line for the mean, in a band from the slowest to the fastest quarter
-//! of a second. In each column, the line has two braille dots, or one point in ASCII.
+//! The chart of throughput over time. It has a line for the mean, in a band from the slowest to the fastest quarter of
+//! a second. In each column, the line has two braille dots, or one point in ASCII.
 //!
 //! ```text
 //! ─ throughput, replies/s; L: log axis ──────────────
@@ -7,9 +7,8 @@
 //!      │⠤⠤⠤⠤⡇⠤⠤⠤⠤⠤⡀  ⣀⣀⣀⣀⣀⡇⣀⣀⣀⣀⣀⣀⣀       due  180 k/s
 //! 150 k┤             ⠉⠉                     lag  3.20 s
 //! ```
-//! The band shows even a dip of a quarter of a second. The line shows changes of the mean in spite of noise.
-//! The axis fits the last segment in view. A value outside the axis is drawn at the edge, with a mark and the
-//! value as text.
+//! The band shows even a dip of a quarter of a second. The line shows changes of the mean despite noise. The axis fits
+//! the last segment in view. A value outside the axis is drawn at the edge, with a mark and the value as text.
 //!
 //! A reference value is a dashed line through a chart, with its name.
 //!
@@ -70,8 +69,8 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &ChartContext) {
     }
 }
 
-/// Draws the rates of the last second, of the last 60 s and of the segment. For an open loop, also draws the
-/// requested rate, the send lag and the number of shed requests. The most important figures are at the top.
+/// Draws the rates of the last second, of the last 60 s and of the segment. For an open loop, also draws the requested
+/// rate, the send lag and the number of dropped requests. The most important figures are at the top.
 fn figures(paint: &mut Paint, chart: Rect, lanes: &ChartContext) {
     let reading = lanes.reading;
     let segment = reading.segment().map(|segment| &segment.total);
@@ -145,9 +144,8 @@ fn line(paint: &mut Paint, dots: Dots, heights: &MeanHeights) -> BTreeSet<(u16, 
     cells
 }
 
-/// Draws marks for values above or below the axis, for each segment. The value is the mean of a column. If
-/// this mean is on the axis, the value is the rate of the slowest or fastest quarter of a second in the
-/// column.
+/// Draws marks for values above or below the axis, for each segment. The marked value is the mean of a column. If this
+/// mean is on the axis, the marked value is the rate of the slowest or fastest quarter of a second in the column.
 fn draw_clipped(paint: &mut Paint, plot: Rect, lanes: &ChartContext, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let of = |side: Height, extreme: fn((f64, f64)) -> f64| {
@@ -218,9 +216,9 @@ pub struct LevelLine<'a> {
 }
 
 impl LevelLine<'_> {
-    /// Draws the value as a dashed line through blank cells of `plot`, and its name as far right as possible in the
-    /// same or a neighbouring row. A value above the axis is shown as a mark with its name in the first row. A value
-    /// below the axis is not shown.
+    /// Draws the value as a dashed line through blank cells of `plot`. Its name is as far right as possible, in the
+    /// same or a neighbouring row. A value above the axis has a mark with its name in the first row. A value below the
+    /// axis is not shown.
     pub fn draw(&self, paint: &mut Paint, plot: Rect, axis: &ValueAxis) {
         if plot.is_empty() || self.columns.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! The time axis below the charts: a row with segments, events and marks, and below this row the times.
+//! The time axis below the charts: a row with segments, events and marks, and a row with the times.
 //!
 //! Each event has a sign at its moment, and if there is room a short label.
 //!
@@ -6,9 +6,8 @@
 //!  ───┴seg 2 50×1───────────┴seg 3 clients 200──────
 //!      ◆KEYS 14 ms    △fork   ✕load lost  ●back
 //! ```
-//! An event that lasts has a bar from its sign to its end: `▲save━━━━━━`. If two events need the same cell,
-//! the more important one is shown. Signs have precedence over labels. A label that does not fit is
-//! shortened.
+//! An event that lasts has a bar from its sign to its end: `▲save━━━━━━`. If two events need the same cell, the more
+//! important event is shown. Signs have precedence over labels. A label that does not fit is shortened.
 //!
 //! This module also draws the lines of events through the charts, and finds the causes of the longest
 //! requests.
@@ -166,8 +165,8 @@ fn event_row(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> Ev
 /// The maximum length of an event's label. A longer label cannot be read at a glance.
 const LONGEST: usize = 24;
 
-/// Returns a label and its shorter forms: the parts before each comma, the longest first, then only the first word.
-/// The shortest form for a segment includes its number.
+/// Returns a label and its shorter forms, the longest first. A shorter form has only the parts before a comma. The last
+/// form is only the first word. The shortest form for a segment includes its number.
 fn words(kind: OccurrenceKind, word: &str) -> Vec<String> {
     let commas = word.rmatch_indices(", ").map(|(at, _)| &word[..at]);
     let blanks = word.match_indices(' ').map(|(at, _)| at);
@@ -176,8 +175,8 @@ fn words(kind: OccurrenceKind, word: &str) -> Vec<String> {
     words.filter(|word| word.chars().count() <= LONGEST).map(str::to_owned).collect()
 }
 
-/// Returns the column in which to write a label: after the sign at `column`, or else before the sign, with a blank
-/// between the label and its neighbour. `None` if there is no room.
+/// Returns the column in which to write a label. The label is after the sign at `column` if there is room, or before
+/// the sign, with a blank between the label and its neighbour. Returns `None` if there is no room.
 fn room(row: &EventRow, column: usize, word: &str) -> Option<usize> {
     let length = word.chars().count();
     let is_free = |from: usize, to: usize| row[from..to].iter().all(Option::is_none);
@@ -189,11 +188,10 @@ fn room(row: &EventRow, column: usize, word: &str) -> Option<usize> {
     is_free(before.saturating_sub(1), column).then_some(before)
 }
 
-/// Events that are at most this many columns apart have one common line at the first event, because many
-/// lines would hide the chart.
+/// The largest distance of events with a common line at the first event, in columns. Many lines would hide the chart.
 const EVENT_LINE_GAP: u16 = 5;
 
-/// Causes of a long request are compared with the intervals at most this many seconds away.
+/// The largest distance of the intervals that are compared for the cause of a long request, in seconds.
 const BESIDE_S: f64 = 4.0;
 
 impl ChartContext<'_> {
@@ -229,7 +227,7 @@ impl ChartContext<'_> {
         occurred
     }
 
-    /// Returns the longest request of a column, or without load the longest ping, with its cause.
+    /// Returns the longest request of a column, with its cause. Without load, returns the longest ping.
     pub fn longest(&self, column: u16) -> Option<(Worst, Cause)> {
         let measure = match self.timed {
             Timed::FromDue => Measure::Response,
@@ -267,8 +265,8 @@ impl ChartContext<'_> {
         Cause::beside(delay, node.events(), &longer_s)
     }
 
-    /// Draws vertical lines through blank cells of `plot`: one for the beginning of each segment, and one for each
-    /// group of other events that are close together.
+    /// Draws vertical lines through blank cells of `plot`. Each segment has a line at its beginning. Each group of
+    /// other events that are close together has one line.
     pub fn lines(&self, paint: &mut Paint, plot: Rect) {
         let glyphs = paint.glyphs();
         let is_border = |occurrence: &Occurrence| occurrence.kind == OccurrenceKind::Segment;

@@ -7,8 +7,8 @@
 //! 500 µs┤
 //! ```
 //!
-//! Values outside the axis have marks at its edge. If several neighbouring columns have such values, only the
-//! most extreme one has a mark. If there is room, the value is added as text.
+//! Values outside the axis have marks at its edge. If several neighbouring columns have such values, only the most
+//! extreme value has a mark. If there is room, the value is added as text.
 //!
 //! ```text
 //!  10 ms┤    ▲16.8 ms     1.00 s▲  ▲24.9 ms
@@ -90,8 +90,7 @@ pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     }
 }
 
-/// Returns the values with their rows from the bottom. If two values are in the same row, only the first value is
-/// returned.
+/// Returns the values with their rows from the bottom. Of two values in the same row, only the first value is returned.
 fn label_rows(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     let mut ticks: Vec<(u16, f64)> = Vec::new();
     for value in values {
@@ -107,8 +106,8 @@ fn label_rows(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> 
 /// The alternatives for the labels of a decade, from the most to the fewest labels.
 const STEPS: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
 
-/// Returns round values for a logarithmic axis, each with its row: 1, 2 and 5 in each decade if there is room,
-/// otherwise 1 and 3, or only 1. All decades have the same labels. A short axis that would have fewer than two labels
+/// Returns round values for a logarithmic axis, each with its row. Each decade has the values 1, 2 and 5 if there is
+/// room, otherwise 1 and 3, or only 1. All decades have the same labels. A short axis with fewer than two such labels
 /// gets as many labels as fit.
 fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     let powers = axis.low.log10().floor() as i32..=axis.high.log10().floor() as i32;
@@ -128,8 +127,8 @@ fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
         .unwrap_or_else(|| label_rows(axis, rows, of_steps(&[1.0, 5.0, 2.0])))
 }
 
-/// A linear axis has at least one label for every two rows. This minimum is never below the first of these
-/// numbers, and never above the second.
+/// The limits of the minimum number of labels on a linear axis. The minimum is one label for every two rows, but never
+/// below the first of these numbers and never above the second number.
 const LEAST_LABELS: (u16, u16) = (2, 4);
 
 /// Returns round values for a linear axis, at distances of 1, 2 or 5 times a power of ten.
@@ -146,14 +145,14 @@ fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
     (0..=(last - first) as u32).map(|n| (first + f64::from(n)) * step).collect()
 }
 
-/// How to draw the marks for values outside the axis.
+/// The appearance of the marks for values outside the axis.
 pub struct ClippedMarks<'a> {
-    /// At these columns a new group begins, even if the value of the previous column is also outside the
-    /// axis.
+    /// The columns at which a new group begins, even if the value of the previous column is also outside the axis.
     pub borders: BTreeSet<u16>,
     /// The ink of marks and values.
     pub ink: Ink,
-    /// Returns the possible texts for a value, from the longest to the shortest; `None` to draw only the marks.
+    /// Returns the possible texts for a value, from the longest to the shortest. `None` means that only the marks are
+    /// drawn.
     pub words: Option<&'a dyn Fn(u64) -> Vec<String>>,
 }
 
@@ -210,8 +209,8 @@ impl ClippedMarks<'_> {
         }
     }
 
-    /// For each group of neighbouring columns with values, returns the value with the highest `rank`. The
-    /// highest value of all groups comes first.
+    /// Returns the value with the highest `rank` in each group of neighbouring columns with values. The highest value
+    /// of all groups comes first.
     fn peaks(&self, columns: &[Option<u64>], rank: impl Fn(u64) -> u64) -> Vec<(u16, u64)> {
         let mut peaks: Vec<(u16, u64)> = Vec::new();
         let mut goes_on = false;

@@ -26,7 +26,7 @@ use crate::{
 const UNDER_LOAD: u64 = 20_000;
 /// The limit in bytes a second for a frozen screen.
 const FROZEN: u64 = 1_000;
-/// The number of seconds that are counted.
+/// The number of seconds in which bytes are counted.
 const LENGTH: u64 = 5;
 
 /// A session that is long enough for its charts to be full and to scroll.
@@ -88,8 +88,8 @@ impl Session {
         self.canvas.frame(usize::MAX, draw).unwrap();
     }
 
-    /// Returns the bytes per second during the next records. Each record causes a frame here, so there are more
-    /// frames than the ten frames per second of the program.
+    /// Returns the bytes per second during the next records. Each record causes a frame in this test, so there are more
+    /// frames than the program's ten frames per second.
     fn bytes_a_second(&mut self) -> u64 {
         let before = self.sent.get();
         for _ in 0..LENGTH * 4 {

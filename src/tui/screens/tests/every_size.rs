@@ -19,9 +19,10 @@ const THEMES: [(Colours, GlyphSet); 3] = [
     (Colours::Ansi16, GlyphSet::Ascii),
     (Colours::Mono, GlyphSet::Unicode),
 ];
-/// Of the small sizes, every fifth is tried in each state: each width and each height, and each size in four states.
+/// Every fifth small size is tried in each state. Each width and each height is tried, and each size is tried in four
+/// states.
 const SAMPLE: usize = 5;
-/// Larger sizes, of which only these samples are tried.
+/// The larger sizes that are tried.
 const LARGE: [(u16, u16); 8] =
     [(80, 24), (120, 36), (200, 60), (400, 1), (1, 200), (400, 100), (76, 20), (75, 300)];
 
@@ -31,7 +32,7 @@ fn model_of(records: Vec<Record>) -> Model {
     model
 }
 
-/// Returns every screen, the first screen under every overlay, and some panes alone.
+/// Returns every screen, the first screen under every overlay, and some screens with only one pane.
 fn states() -> Vec<Model> {
     let model = model_of(fixture::recorded());
     let mut states: Vec<Model> = Screen::ALL

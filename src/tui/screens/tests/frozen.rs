@@ -1,4 +1,4 @@
-//! Tests of a frozen view: the moments that it shows, the text at the cursor, and that the view does not change.
+//! Tests of a frozen view: its moments, the text at the cursor, and that the view does not change.
 
 use super::{super::plan, *};
 
@@ -12,7 +12,7 @@ const FINDS: [(&str, f64, &[&str]); 7] = [
     ("outage", 25.75, &["load lost: 200 of 200"]),
     ("mark", 36.01, &["mark: noisy neighbour"]),
 ];
-/// The slow log reports the command after the interval with its latency.
+/// A moment with a long latency. The slow log reports the command after the interval with this latency.
 const LONGEST: (&str, f64, &[&str]) = ("slow", 62.5, &["← EVAL 38.1 ms from 127.0.0.1"]);
 
 /// Returns a session with an outage, which the recording does not contain.

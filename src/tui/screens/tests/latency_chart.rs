@@ -8,8 +8,8 @@ use crate::{
     tui::theme::{Ink, colours::CellBackground},
 };
 
-/// Returns 25 000 requests around `median_us`, some of them up to eight times as long, and also `of_a_second`
-/// requests of one second each.
+/// Returns 25 000 requests around `median_us`. Some requests are up to eight times as long. `of_a_second` further
+/// requests take one second each.
 fn latency(median_us: u64, of_a_second: u64) -> Latency {
     let mut recorder = Recorder::new();
     for (tenths, n) in [(7, 6_000), (10, 12_500), (12, 4_000), (15, 2_000), (30, 450), (80, 50)] {
@@ -54,8 +54,8 @@ fn on(mut model: Model, width: u16, height: u16) -> Model {
     model
 }
 
-/// Returns the height of p50, the lowest line, in each column, in dots. The right half of a cell is used,
-/// because it has no vertical dots.
+/// Returns the height of the p50 line in each column, in dots. This line is the lowest line. The function uses the
+/// right half of a cell, because this half has no vertical dots.
 fn p50_dots(model: &Model, theme: Theme, width: u16, height: u16) -> Vec<u16> {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);

@@ -1,5 +1,5 @@
-//! Tests of the screens with a workload of twenty operations: their knobs and latencies, and which operations
-//! are visible if not all fit.
+//! Tests of the screens with a workload of twenty operations: their knobs and latencies, and the choice of visible
+//! operations if not all fit.
 
 use super::*;
 use crate::{

@@ -18,7 +18,7 @@ fn around(us: u64, n: u64) -> Latency {
     all
 }
 
-/// Returns whether the node is a replica, as every fourth node is.
+/// Returns whether the node is a replica. Every fourth node is a replica.
 fn is_replica(node: u16) -> bool {
     node % 4 == 3
 }

@@ -7,7 +7,7 @@ use crate::{
     stats::fixture::repeated,
 };
 
-/// Returns a session in which the last of ten receivers gets each message 20 ms late, and loses some.
+/// Returns a session with ten receivers. The last receiver gets each message 20 ms late, and loses some messages.
 fn one_is_slow() -> Model {
     let knobs = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
     let (mut made, records) = GeneratedSession::new(knobs.clone());

@@ -45,7 +45,8 @@ fn the_time_to_open_connections_is_shown_with_the_load() {
     assert!(latency.contains("connect") && latency.contains("greeting"), "{latency}");
 }
 
-/// Each setting that changes the load is on the Overview, also if there are many and the screen is small.
+/// Tests that each setting that changes the load is on the Overview, even if there are many settings and the screen is
+/// small.
 #[test]
 fn settings_that_differ_from_their_defaults_are_shown_with_the_knobs() {
     let mut knobs = Knobs { load: true, ..Knobs::default() };

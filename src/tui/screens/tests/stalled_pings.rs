@@ -1,5 +1,4 @@
-//! Tests how the screens show PINGs while a server stalls, and after the server has answered all of them at
-//! once.
+//! Tests of PINGs on the screens while a server stalls, and after the server has answered all PINGs at once.
 
 use super::{deliver, drawn, lines, press};
 use crate::{
@@ -43,8 +42,8 @@ fn stall(model: &mut Model, made: &mut GeneratedSession) {
     }
 }
 
-/// Returns the pings of a stalled second, all answered at once. The parts of a round trip were measured only for a few
-/// fast pings.
+/// Returns the pings of a stalled second. All are answered at once. The parts of a round trip were measured only for a
+/// few fast pings.
 fn answers() -> Ping {
     let waits = (1..=100).map(|n| n * 10_000_000);
     Ping {

@@ -41,7 +41,7 @@ fn go_on(model: &mut Model, made: &mut GeneratedSession) {
     deliver(model, vec![made.intrinsic()]);
 }
 
-/// Returns the screen after this key, without the line that shows how far the view is behind.
+/// Returns the screen after this key. The line with the age of the view is left out.
 fn shown(model: &mut Model, screen: char, (width, height): (u16, u16)) -> Vec<String> {
     press(model, KeyCode::Char(screen));
     let columns = super::super::plan(Rect::new(0, 0, width, height), model).chart_columns();
@@ -82,7 +82,7 @@ fn no_frozen_screen_changes_while_the_measurement_continues() {
     }
 }
 
-/// After this time, the history of the first minute is coarser.
+/// A time after which the history of the first minute is coarser.
 const LATER_S: f64 = 99_000.0;
 
 #[test]

@@ -28,8 +28,8 @@ fn around(mean: u64, ticks: u64) -> impl Iterator<Item = u64> {
     (0..ticks).map(move |n| mean * (98 + n % 5) / 100)
 }
 
-/// Returns a session whose last segment has twelve seconds at 160 k/s, then twelve seconds a tenth faster. `before`
-/// has the rates of the earlier segments.
+/// Returns a session with a last segment of twelve seconds at 160 k/s, and then twelve seconds at a rate that is a
+/// tenth higher. `before` has the rates of the earlier segments.
 fn a_tenth_more(before: &[u64], width: u16, height: u16) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     model.columns = super::super::plan(Rect::new(0, 0, width, height), &model).chart_columns();
@@ -45,7 +45,7 @@ fn a_tenth_more(before: &[u64], width: u16, height: u16) -> Model {
     model
 }
 
-/// Returns the height of the line of the mean in the column that ends at `t_s`, in dots.
+/// Returns the height of the mean's line in the column that ends at `t_s`, in dots.
 fn mean_at(model: &Model, theme: Theme, (width, height): (u16, u16), t_s: f64) -> u16 {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);
