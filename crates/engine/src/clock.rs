@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Nanoseconds in a second.
 pub const SECOND_NS: u64 = 1_000_000_000;
 
-/// The length of one tick, 250 ms. Workers and probes end an interval of measurement at every multiple of 250
-/// ms, so the intervals of all threads end at the same times.
+/// The length of one tick, 250 ms. Workers and probes end an interval of measurement at every multiple of 250 ms. The
+/// intervals of all threads therefore end at the same times.
 pub const TICK_NS: u64 = SECOND_NS / 4;
 
 /// A monotonic clock that starts at 0 when the session begins. All copies read the same time.
@@ -42,8 +42,8 @@ impl Clock {
     }
 }
 
-/// Returns the end of the tick that contains `now_ns`: the next multiple of [`TICK_NS`], always later than
-/// `now_ns`.
+/// Returns the end of the tick that contains `now_ns`. This is the next multiple of [`TICK_NS`], and is always later
+/// than `now_ns`.
 pub fn next_tick_ns(now_ns: u64) -> u64 {
     (now_ns / TICK_NS + 1) * TICK_NS
 }
@@ -58,8 +58,7 @@ pub fn seconds(ns: u64) -> f64 {
     ns as f64 / SECOND_NS as f64
 }
 
-/// Returns the wall-clock time in milliseconds since 1970, to show or send it. Measurements never use the wall-clock
-/// time.
+/// Returns the wall-clock time in milliseconds since 1970, to show or send it. Measurements never use this time.
 pub fn unix_ms() -> u64 {
     unix_ns() / 1_000_000
 }

@@ -1,7 +1,7 @@
-//! The events of a session, such as a fork or a lost connection: a table with the fields, the name and the
-//! text of each event. redyno never parses the text.
+//! The events of a session, such as a fork or a lost connection. A table contains the fields, the name and the text of
+//! each event. redyno never parses the text.
 //!
-//! A new kind of event is a new row of the table. A recording contains the fields of an event, and not its text.
+//! To add a new kind of event, add a row to the table. A recording contains the fields of an event, and not its text.
 //!
 //! | name | when |
 //! |---|---|
@@ -43,7 +43,7 @@
 //! | `gap` | nothing was recorded between two files that are replayed together |
 //! | `recording`, `recording failed`, `output lost` | data cannot be read, or could not be written |
 //!
-//! An event of the server is reported up to one second late, because redyno polls the server once per second.
+//! redyno reports an event of the server up to one second late, because redyno polls the server once per second.
 
 mod found;
 mod length;
@@ -64,8 +64,7 @@ use crate::units::{self, count_with_noun, lines_with_verb};
 
 macro_rules! event_kinds {
     ($(#[doc = $what:literal] $event:ident $({ $($(#[$serde:meta])? $field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
-        /// An event. Texts that the server sent were cleaned by [`untrusted`](crate::untrusted), and are safe
-        /// to show.
+        /// An event. Texts from the server were cleaned by [`untrusted`](crate::untrusted), and are safe to show.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "event", rename_all = "snake_case")]
         #[expect(missing_docs, reason = "the name of each field says what it is, and its unit")]
@@ -102,7 +101,7 @@ event_kinds! {
     InfoRefused { cause: String } "figures refused" cause;
     /// The server refuses a command. The other commands continue.
     NotPermitted { cause: String } "not permitted" format!("{cause}; others continue");
-    /// A new entry of the slow log: duration, command with its first argument, client, and the arguments that the server stored.
+    /// A new slow log entry, with its duration, its command and first argument, its client, and the arguments that the server stored.
     SlowCommand {
         us: u64,
         command: String,
@@ -112,7 +111,7 @@ event_kinds! {
         let _ = arguments;
         format!("{} {command}{}", micros(*us), after(" from ", client))
     };
-    /// The number of further slow log entries of the same poll, which have no events of their own; redyno could not read `unread` of them.
+    /// The number of further slow log entries of the same poll without an event of their own. redyno could not read `unread` of them.
     MoreSlowCommands {
         entries: u64,
         #[serde(default)] unread: u64
@@ -121,11 +120,11 @@ event_kinds! {
         let unread = if *unread > 0 { format!(" ({} not read)", units::grouped(*unread)) } else { String::new() };
         format!("and {} more {more}{unread}", units::grouped(*entries))
     };
-    /// Many slow log entries from before the session are calls of one command; the longest call took `us` microseconds.
+    /// Many slow log entries from before the session are calls of one command. The longest call took `us` microseconds.
     SlowBefore { entries: u64, calls: u64, command: String, us: u64 } "slowlog" format!(
         "before this session: {calls} of the last {entries} entries are {command}; the slowest took {}", micros(*us)
     );
-    /// A new entry of COMMANDLOG about a large `request` or `reply` (the value of `part`); its other fields are like those of `SlowCommand`.
+    /// A new entry of COMMANDLOG about a large `request` or `reply` (the value of `part`). The other fields are as in `SlowCommand`.
     LargeCommand {
         bytes: u64,
         part: String,
@@ -136,7 +135,7 @@ event_kinds! {
         let _ = arguments;
         format!("a {part} of {}: {command}{}", units::bytes(*bytes), after(" from ", client))
     };
-    /// The number of further COMMANDLOG entries of the same poll and kind (`part`), which have no events of their own.
+    /// The number of further COMMANDLOG entries of the same poll and kind (`part`). These entries have no events of their own.
     MoreLargeCommands { entries: u64, part: String } "commandlog"
         format!("{} more entries about a large {part}", units::grouped(*entries));
     /// The server's latency monitor reported an event, with its last and its longest latency.
@@ -152,7 +151,7 @@ event_kinds! {
         format!("a snapshot {}", ended(*length_s, outcome));
     /// A child process began to rewrite the append-only file.
     RewriteBegan "aof rewrite" "began";
-    /// A rewrite of the append-only file ended. The length is unknown if it took place wholly between two polls.
+    /// A rewrite of the append-only file ended. The length is unknown if the whole rewrite took place between two polls.
     RewriteEnded { length_s: Option<f64>, outcome: String } "aof rewrite" ended(*length_s, outcome);
     /// Keys are evicted. `keys` is the number of keys that were evicted in the first second.
     EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", count_with_noun(*keys, "key"));
@@ -180,7 +179,7 @@ event_kinds! {
     /// Clients wait in a blocking command.
     BlockingBegan { clients: u64 } "blocked"
         format!("{} {} in a blocking command", count_with_noun(*clients, "client"), if *clients == 1 { "waits" } else { "wait" });
-    /// No client waits in a blocking command any more; at most `clients` waited at the same time.
+    /// No client waits in a blocking command any more. At most `clients` clients waited at the same time.
     BlockingEnded { clients: u64, length_s: f64 } "blocked"
         format!("ended after {length_s:.0} s: at most {} waited at once", count_with_noun(*clients, "client"));
     /// The server has another role, or another master.
@@ -190,11 +189,11 @@ event_kinds! {
     FailoverTurned { state: String } "role" format!("FAILOVER: {state}");
     /// A server joined the session after its beginning, and got the next node number.
     NodeJoined { address: String } "joined" format!("{address} is watched from now on");
-    /// The node has left the cluster: it owns no slots any more, and does not answer as a replica.
+    /// The node has left the cluster. It owns no slots any more, and does not answer as a replica.
     NodeLeft { address: String } "left" format!("{address} has left the cluster");
     /// A node that had left has slots again, or is a replica again.
     NodeBack { address: String } "joined" format!("{address} is in the cluster again");
-    /// An agent of the fleet takes part in the load; its clock is known with an error of at most `error_us` microseconds.
+    /// An agent of the fleet takes part in the load. Its clock is known with an error of at most `error_us` microseconds.
     AgentJoined { agent: usize, host: String, error_us: f64 } "agent joined"
         format!("agent {agent} on {host} takes part; its clock is known to ± {error_us:.0} µs");
     /// Agent number `agent` of the fleet does not report any more.
@@ -226,7 +225,7 @@ event_kinds! {
     };
     /// The lag of this replica cannot be measured now, because of `cause`.
     LagUnmeasured { replica: String, cause: String } "lag" format!("{replica}: {cause}");
-    /// The measured lag of a replica: how many markers (redyno's test values) it received in time, how many not, and the delays.
+    /// The measured lag of a replica: how many of redyno's test values it received in time, how many it did not receive, and the delays.
     LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
         let unseen = if *unseen > 0 { format!("; {unseen} did not arrive in time") } else { String::new() };
         let after = |us: &f64| if *us > 0.0 { format!("within {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
@@ -235,7 +234,7 @@ event_kinds! {
     };
     /// The recall of searches for nearest vectors cannot be measured now, because of `cause`.
     RecallUnmeasured { cause: String } "recall" format!("not measured: {cause}");
-    /// The measured recall of searches for the `neighbours` nearest vectors, from 0 to 1: the mean, and the recall of the worst search.
+    /// The measured recall, 0 to 1, of searches for the `neighbours` nearest vectors: the mean, and the recall of the worst search.
     RecallMeasured { searches: u64, neighbours: u64, mean: f64, least: f64 } "recall"
         format!("{mean:.4} of the {neighbours} nearest vectors were found (mean of {}; the worst {least:.2})", count_with_noun(*searches, "sample"));
     /// A replica's link to its master went up or down.
@@ -244,7 +243,7 @@ event_kinds! {
     ReplicasChanged { from: u64, to: u64 } "replication" format!("{}, before {from}", count_with_noun(*to, "replica"));
     /// The server process was restarted.
     Restarted "restart" "the server was restarted";
-    /// The marker of this run, a hash on the server, was lost and is written again.
+    /// The server lost the marker of this run, a hash on the server. redyno writes the marker again.
     MarkerRenewed { run: String } "marker" format!("the server lost the marker (list of changes) of run {run}; redyno writes it again");
     /// The marker of this run, a hash on the server, cannot be written.
     MarkerRefused { cause: String } "marker"
@@ -256,7 +255,7 @@ event_kinds! {
         let plural = if *clients == 1 { "" } else { "s" };
         format!("{lost} {of} {clients} connection{plural}: {cause}{}", after(" (", &untold))
     };
-    /// More connections of the load were lost, too many for an event each.
+    /// More connections of the load were lost. They are too many for an event each.
     MoreConnectionsLost { times: u64 } "load lost" format!("{times} more losses; the connections were soon open again");
     /// All lost connections of the load are open again.
     ConnectionsBack { connections: u64, after_s: f64 } "load back"
@@ -270,7 +269,7 @@ event_kinds! {
     LoadStopped { cause: String } "load stopped" cause;
     /// The prefill has ended.
     Prefilled { prefilled: PrefillResult } "prefill" prefilled.to_string();
-    /// The first error of a kind; its message usually begins with the kind.
+    /// The first error of a kind. Its message usually begins with the kind.
     FirstError { error: String, message: String } "error"
         if message.starts_with(error) { message.clone() } else { format!("{error}: {message}") };
     /// A PING got an error reply.
@@ -291,7 +290,7 @@ event_kinds! {
         };
     /// A figure left its usual level, or returned to it.
     Shifted { shift: ShiftReport } "shift" shift.to_string();
-    /// A search tried a rate. `level_us` is the percentile, and `disturbed` is why the trial does not count.
+    /// A search tried a rate. `level_us` is the percentile. `disturbed` is the reason why the trial does not count.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
         let level = limit.split('<').next().unwrap_or_default();
@@ -300,13 +299,13 @@ event_kinds! {
         let disturbed = after("; not counted, because it was disturbed: ", disturbed);
         format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &reached_level))
     };
-    /// A search has a result: the highest value of the setting at which the limit is kept.
+    /// A search has a result. It is the highest value of the setting that keeps the limit.
     Found { found: SearchResult } "found" found.to_string();
     /// A sweep measured one value of the setting that it varies.
     Stepped { step: SweptStep } "step" step.to_string();
     /// A sweep found the value with the most throughput.
     BestStep { best: SweepBest } "best" best.to_string();
-    /// A search found no value at which the limit is kept.
+    /// A search found no value that keeps the limit.
     NothingFound { knob: String, limit: String } "found" format!("no {knob} keeps {limit}");
     /// An A/B comparison of two settings or two targets ended.
     Compared { verdict: String } "verdict" verdict;
@@ -314,7 +313,7 @@ event_kinds! {
     ExperimentStopped { cause: String } "experiment" format!("stopped: {cause}");
     /// The recording cannot be continued.
     RecordingFailed { cause: String } "recording failed" cause;
-    /// Lines are missing from the output because its reader was too slow.
+    /// Lines are missing from the output, because the reader of the output was too slow.
     OutputLost { lines: u64 } "output lost" format!("{} lost here: the reader of the output was too slow", lines_with_verb(*lines));
     /// Records are missing from an output because its disk or its reader was too slow.
     RecordsLost { records: u64 } "output lost"
@@ -323,7 +322,7 @@ event_kinds! {
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
     /// The number of further invalid lines of a recording. These lines have no events of their own.
     MoreLinesSkipped { lines: u64 } "recording" format!("{lines} more lines are no records and are skipped");
-    /// Between two files of a recording, nothing was recorded; the time of the event is the start of the second file.
+    /// Between two files of a recording, nothing was recorded. The time of the event is the start of the second file.
     NotRecorded { length_s: f64 } "gap" format!("nothing was recorded for {}", crate::units::run_length(*length_s));
     /// A recording ends without an end record, perhaps within a record.
     RecordingCut { in_a_record: bool } "recording"
@@ -344,7 +343,7 @@ impl EventKind {
         self
     }
 
-    /// Returns whether the event concerns all nodes of the session, although its record has the number of one node.
+    /// Returns whether the event concerns all nodes of the session. The record of such an event still has the number of one node.
     pub fn is_of_all_nodes(&self) -> bool {
         matches!(
             self,

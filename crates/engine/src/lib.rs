@@ -1,7 +1,7 @@
 //! The load engine of redyno, and the modules that it needs: quantities, statistics, protocols, workloads,
 //! load settings and probes.
 //!
-//! The documentation of `redyno`, the top-level package, has an overview of all modules.
+//! The documentation of the top-level package `redyno` has an overview of all modules.
 
 pub mod clock;
 pub mod endpoint;

@@ -1,5 +1,5 @@
-//! Turns signals of the operating system (such as SIGINT) into messages: a thread waits for signals and sends
-//! each signal to the receivers in this process.
+//! Turns signals of the operating system, such as SIGINT, into messages. A thread waits for signals and sends each
+//! signal to the receivers in this process.
 
 use std::{
     io,
@@ -34,7 +34,8 @@ pub enum Signal {
     Terminate,
     /// The terminal, or the connection to the terminal, was closed.
     HangUp,
-    /// `kill -TSTP`: restore the terminal and stop. On the screen, Ctrl-Z arrives as a key and not as this signal.
+    /// The signal of `kill -TSTP`. The process must restore the terminal and stop. On the screen, Ctrl-Z arrives as a
+    /// key and not as this signal.
     Suspend,
     /// The process continues after a stop.
     Continue,
@@ -88,9 +89,9 @@ const DEADLY: &[i32] = &[
 #[cfg(not(target_os = "linux"))]
 const DEADLY: &[i32] = &[SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
 
-/// Returns a receiver of `signals`. From now on, these signals do not have their default effect. Dropping the
-/// receiver does not restore the default effect. If SIGXFSZ is one of these signals, a write beyond the file
-/// size limit fails, and does not end the process.
+/// Returns a receiver of `signals`. From now on, these signals do not have their default effect. Dropping the receiver
+/// does not restore the default effect. If SIGXFSZ is one of these signals, a write beyond the file size limit fails
+/// instead of ending the process.
 ///
 /// # Errors
 /// Fails if the handlers or the thread cannot be set up.
@@ -145,7 +146,7 @@ struct Listeners {
 static LISTENERS: Mutex<Listeners> =
     Mutex::new(Listeners { handle: None, senders: Vec::new(), defaults: Vec::new() });
 
-/// Runs the thread: sends each signal to all receivers that have requested it and still exist.
+/// Runs the thread. Sends each signal to all receivers that have requested the signal and still exist.
 fn hand_on(mut arriving: Signals) {
     for number in arriving.forever() {
         let mut listeners = LISTENERS.lock();

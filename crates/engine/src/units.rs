@@ -1,14 +1,14 @@
 //! Formats quantities with units (`1.2 ms`, `64 KiB`) for people, and parses them.
 //!
-//! Every function returns a value with its unit. Latencies have three significant digits, and a non-zero
-//! value never becomes zero. Machine-readable output contains plain numbers without this module.
+//! Every function returns a value with its unit. Latencies have three significant digits. A value that is not zero
+//! never appears as zero. Machine-readable output contains plain numbers without this module.
 
 use std::{ops::RangeInclusive, time::Duration};
 
 use thiserror::Error;
 
-/// Defines an enum whose values have names for the command line or the screen, with the constant `ALL` and the method
-/// `name`.
+/// Defines an enum with names for its values, for the command line or the screen. The enum has the constant `ALL` and
+/// the method `name`.
 #[macro_export]
 macro_rules! named_values {
     ($(#[$meta:meta])* $see:vis enum $values:ident { $($(#[$about:meta])* $value:ident $name:literal,)+ }) => {
@@ -100,7 +100,8 @@ pub fn rate(per_second: f64) -> String {
     format!("{}/s", count(per_second))
 }
 
-/// Formats a size in bytes with units that are powers of 1024, as Redis does in INFO: `32 B`, `1.50 KiB`, `512 MiB`.
+/// Formats a size in bytes with units that are powers of 1024: `32 B`, `1.50 KiB`, `512 MiB`. Redis also uses powers of
+/// 1024 in INFO.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if n < 1024 {
@@ -129,7 +130,8 @@ pub fn clock(s: f64) -> String {
     text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
 }
 
-/// Formats the length of a run: `0.48 s`, `38 s`, `04:12`, `01:04:12`. A length below a minute has its fractions.
+/// Formats the length of a run: `0.48 s`, `38 s`, `04:12`, `01:04:12`. A length below a minute includes fractions of a
+/// second.
 pub fn run_length(s: f64) -> String {
     if s < 59.5 { length(s) } else { clock(s) }
 }
@@ -243,7 +245,7 @@ pub fn parse_microseconds(text: &str) -> Result<u64, ParseQuantityError> {
     us.ok_or_else(|| ParseQuantityError { text: text.to_owned(), expected })
 }
 
-/// The longest possible run, window or pause: a year, which fits easily into a count of nanoseconds.
+/// The longest possible run, window or pause: a year. This time easily fits into a count of nanoseconds.
 pub const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// Parses a number of seconds above 0 and up to [`LONGEST`], such as `2.5`.

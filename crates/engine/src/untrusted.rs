@@ -5,10 +5,9 @@
 //!  reply, error, INFO, certificate, marker ─┐
 //!  a recording's strings ───────────────────┴─► gate ─► records ─► screen, lines, stderr, files, pictures
 //! ```
-//! The result contains nothing that a terminal, a web page or the reader of a file would interpret instead of
-//! showing it. Control characters (C0, DEL, C1), marks that change the writing direction, and characters
-//! without a width appear as `\x1b` and `\u{202e}`. Long text is cut. Cleaning a text a second time does not
-//! change it.
+//! A terminal, a web page or the reader of a file shows the result and interprets no part of it. Control characters
+//! (C0, DEL, C1), marks that change the writing direction, and characters without a width appear as `\x1b` and
+//! `\u{202e}`. Long text is cut. Cleaning a text a second time does not change it.
 //!
 //! A test of the whole program checks that no other module turns bytes into text.
 
@@ -83,7 +82,7 @@ pub fn code(text: &str) -> String {
     (if is_code { word } else { REDACTED }).to_owned()
 }
 
-/// Cleans JSON: a dangerous character becomes its `\u` escape, which a JSON parser reads as the same character.
+/// Cleans JSON. A dangerous character becomes its `\u` escape, which a JSON parser reads as the same character.
 pub fn json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -173,8 +172,8 @@ fn push_all(shown: &mut Bounded, bytes: &[u8]) -> bool {
     true
 }
 
-/// Removes the user and the password of each URI: the text between `://` and `@`. If its end is doubtful, the
-/// function removes too much text rather than too little.
+/// Removes the user and the password of each URI: the text between `://` and `@`. If the end of this text is doubtful,
+/// the function removes too much rather than too little.
 pub fn without_user_info(message: &str) -> String {
     let mut parts = message.split("://");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -28,8 +28,8 @@ pub enum Address {
     },
     /// A unix socket.
     Unix(PathBuf),
-    /// The primary of a service that Sentinels watch. Before each connection, redyno requests the address of the
-    /// primary from the Sentinels.
+    /// The primary of a service that Sentinels watch. Before each connection, redyno asks the Sentinels for the address
+    /// of the primary.
     Service(Service),
 }
 
@@ -88,7 +88,7 @@ impl Address {
     }
 
     /// Formats the address as command line options of redyno: `-h 127.0.0.1 -p 6379`. redis-cli accepts the same
-    /// options, except those of a Sentinel service.
+    /// options, except the options of a Sentinel service.
     pub fn options(&self) -> String {
         match self {
             Self::Tcp { host, port } => format!("-h {} -p {port}", quoted(host)),
@@ -136,8 +136,8 @@ impl fmt::Display for Address {
     }
 }
 
-/// Encodes bytes for a URI. `decoded` returns them again. A shell reads the result as one word. Letters,
-/// digits, `-`, `.`, `_`, `~` and the characters in `plain` stay as they are.
+/// Encodes bytes for a URI. `decoded` converts the result back to these bytes. A shell reads the result as one word.
+/// Letters, digits, `-`, `.`, `_`, `~` and the characters in `plain` stay as they are.
 fn encoded(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || plain.contains(&byte);
@@ -153,7 +153,7 @@ fn host_port(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
-/// An address for a socket: a target's address after name resolution.
+/// An address for a socket. It is a target's address after the lookup of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
     /// A resolved TCP address.
@@ -165,7 +165,7 @@ pub enum Endpoint {
 /// redyno's user and password on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The ACL user; `None` is the default user.
+    /// The ACL user. `None` means the default user.
     pub user: Option<String>,
     /// The user's password.
     pub password: Password,

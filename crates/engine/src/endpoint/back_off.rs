@@ -9,9 +9,8 @@ const FIRST: Duration = Duration::from_millis(10);
 /// The longest pause: 1 s.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Pauses between attempts to connect. The pauses double from 10 ms to 1 s. Each pause is shortened by a
-/// random part of it, at most a half. So connections that were lost at the same time reconnect at different
-/// times.
+/// Pauses between attempts to connect. The pauses double from 10 ms to 1 s. Each pause is shortened by a random part,
+/// at most a half. Connections that were lost at the same time therefore reconnect at different times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackOff {
     failures: u32,

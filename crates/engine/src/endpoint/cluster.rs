@@ -5,8 +5,8 @@
 //! ```text
 //! MOVED, a lost connection, a slot without owner ──► stale ──► CLUSTER SLOTS of any node that answers ──► Topology
 //! ```
-//! Two requests for the topology are at least 100 ms and a random time apart. So a thousand simultaneous
-//! redirects cause a single request.
+//! Two requests for the topology are at least 100 ms and a random time apart. A thousand simultaneous redirects
+//! therefore cause a single request.
 
 use std::{
     sync::{
@@ -29,12 +29,12 @@ use crate::{clock::SECOND_NS, protocol::RespValue, untrusted};
 
 /// The shortest time between two requests for the topology: 100 ms.
 const GAP: Duration = Duration::from_millis(100);
-/// A random time of up to this length is added to [`GAP`], so that several load generators do not send the
+/// The longest random time that is added to [`GAP`]. With the random time, several load generators do not send the
 /// request at the same time.
 const JITTER: Duration = Duration::from_millis(25);
-/// How often a primary outside a cluster is queried for its replicas: every 3 s.
+/// How often redyno asks a primary outside a cluster for its replicas: every 3 s.
 const ASK_EVERY: Duration = Duration::from_secs(3);
-/// After this wait for a node's connection or reply, redyno tries the next node: 1 s.
+/// The longest wait for a node's connection or reply, before redyno tries the next node: 1 s.
 const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 16 MiB. A reply with 16 384 ranges of one slot each, and two replicas per range, has
 /// about 6 MB.
@@ -50,9 +50,9 @@ const REPLICATION: [&[u8]; 2] = [b"INFO", b"replication"];
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<ClusterFollower>,
-    /// The last outage of each node. An outage begins with the first refused or lost request of the load, and
-    /// ends when requests for the node's slots succeed again. When a slot moves, many clients get a failure
-    /// one after the other. All these failures together are one outage.
+    /// The last outage of each node. An outage begins with the first refused or lost request of the load. It ends when
+    /// requests for the node's slots succeed again. When a slot moves, many clients may get a failure one after the
+    /// other. All these failures together are one outage.
     pub load_outages: NodeOutages,
 }
 
@@ -126,8 +126,8 @@ impl Cluster {
         Ok(Self { shared, load_outages: NodeOutages::apart(SECOND_NS) })
     }
 
-    /// Returns a cluster with a fixed topology: several servers that store keys by consistent hash. The credentials of
-    /// the first server are used for all servers.
+    /// Returns a cluster with a fixed topology. Its nodes are several servers that store keys by consistent hash. The
+    /// credentials of the first server are used for all servers.
     ///
     /// # Errors
     /// Fails if the servers cannot share a load.
@@ -147,7 +147,7 @@ impl Cluster {
         Self { shared, load_outages: NodeOutages::apart(SECOND_NS) }
     }
 
-    /// Returns whether the nodes are independent servers that store keys by consistent hash, instead of the nodes of a
+    /// Returns whether the nodes are independent servers that store keys by consistent hash, and not the nodes of a
     /// real cluster.
     pub fn is_ring(&self) -> bool {
         matches!(self.topology().placement(), Placement::Ring(_))
@@ -164,7 +164,7 @@ impl Cluster {
         self.shared.topology.load()
     }
 
-    /// Records that the topology may be outdated, so that it is requested again. Returns at once.
+    /// Records that the topology may be outdated. The topology is then requested again. Returns at once.
     pub fn mark_stale(&self) {
         if !self.shared.is_stale.swap(true, Ordering::AcqRel) {
             // The thread holds this lock while it decides whether to sleep, so the thread misses no report.
@@ -173,8 +173,8 @@ impl Cluster {
         }
     }
 
-    /// Returns the number of the node at `address`. Adds the node if it is unknown, because a redirect can
-    /// name a new node before the topology does.
+    /// Returns the number of the node at `address`. Adds the node if it is unknown. A redirect can name a new node
+    /// before the topology names it.
     ///
     /// # Errors
     /// Fails if there are too many addresses.
@@ -226,8 +226,8 @@ impl ClusterFollower {
         }
     }
 
-    /// Waits until the topology may be outdated. Outside a cluster, the wait ends after 3 s, because nothing
-    /// reports a replica that has come back. Returns false if the cluster was dropped.
+    /// Waits until the topology may be outdated. Outside a cluster, the wait ends after 3 s at the latest, because
+    /// nothing reports a replica that has come back. Returns false if the cluster was dropped.
     fn await_stale(&self) -> bool {
         let is_calm = |is_over: &mut bool| !*is_over && !self.is_stale.load(Ordering::Acquire);
         let mut is_over = self.is_over.lock();
@@ -246,8 +246,8 @@ impl ClusterFollower {
         !*is_over
     }
 
-    /// Requests the topology: first from the node that replied last, then from all other nodes, and finally from the
-    /// node that the user named.
+    /// Requests the topology. Asks the node that replied last, then all other nodes, and finally the node that the user
+    /// named.
     fn renew(&self, friend: &mut Option<(Target, Talk)>) -> Result<(), ClusterError> {
         if let Some((target, mut talk)) = friend.take()
             && self.ask_and_publish(&target, &mut talk).is_ok()
@@ -301,7 +301,7 @@ impl ClusterFollower {
     }
 }
 
-/// Connects to a node for requests whose replies have a limited length.
+/// Connects to a node, with a limit on the length of replies.
 fn bounded(target: &Target, limit: Duration) -> Result<Talk, ReachError> {
     Ok(talk(target, CLIENT_NAME, limit)?.bounded(LONGEST))
 }

@@ -18,7 +18,7 @@ pub(super) fn dial(target: &Target, tls: Option<&Tls>, deadline: Instant) -> Res
 }
 
 /// Tries to connect to one endpoint after the other, and returns the first connection. The remaining time is divided
-/// equally among the endpoints that were not tried yet.
+/// equally among the endpoints that redyno has not tried yet.
 pub(super) fn connect_to_any(
     found: &[Endpoint],
     tls: Option<&Tls>,

@@ -5,7 +5,8 @@
 //! ```text
 //! a connection is lost ──► stale ──► lookup, on a thread of its own ──► endpoints for the next connections
 //! ```
-//! While a lookup is in progress, a new connection waits for at most a second, and then uses the old addresses.
+//! While a lookup is in progress, a new connection waits for at most a second. After this second, the connection uses
+//! the old addresses.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -22,7 +23,7 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 /// The server to measure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Target {
-    /// The name of the target in the config file; `None` if the target has no name.
+    /// The name of the target in the config file, or `None` if the target has no name.
     pub name: Option<String>,
     /// The address on which the server listens.
     pub address: Address,
@@ -36,8 +37,8 @@ pub struct Target {
     pub tls: Option<Tls>,
     /// The resolver for the server's host name.
     pub resolver: Resolver,
-    /// Counts redyno's connections without load to the server and to other nodes of its cluster, and the
-    /// commands on these connections.
+    /// Counts the connections without load that redyno opens to the server and to other nodes of its cluster. Also
+    /// counts the commands on these connections.
     pub side_calls: SideCalls,
 }
 
@@ -67,7 +68,7 @@ impl Target {
     }
 }
 
-/// The addresses of a target. After a connection is lost, the addresses are looked up again. All times are times of the
+/// The addresses of a target. After a connection is lost, the addresses are looked up again. All times are on the
 /// caller's clock, in ns.
 #[derive(Debug)]
 pub struct Endpoints {
@@ -104,7 +105,7 @@ impl Endpoints {
         Self { target: target.clone(), state: Mutex::new(state) }
     }
 
-    /// Records that a connection was lost or could not be opened, so that the addresses may be outdated.
+    /// Records that a connection was lost or could not be opened. The addresses may then be outdated.
     pub fn mark_stale(&self, now_ns: u64) {
         self.with(|state| {
             state.is_stale = true;
@@ -164,7 +165,7 @@ mod tests {
 
     const NOW: u64 = 10 * GAP_NS;
 
-    /// Creates endpoints with a resolver that the test answers. The answer to the first lookup is port 1.
+    /// Creates endpoints with a resolver whose answers come from the test. The answer to the first lookup is port 1.
     fn by_hand() -> (Endpoints, Sender<io::Result<u16>>) {
         let (answer, answers): (_, Receiver<io::Result<u16>>) = channel();
         answer.send(Ok(1)).unwrap();

@@ -1,4 +1,4 @@
-//! The first commands on a new connection: authentication, protocol, database, client name. This module
+//! The first commands on a new connection. They set the authentication, protocol, database and client name. This module
 //! creates the requests and interprets the replies. It uses no sockets.
 //!
 //! ```text
@@ -19,7 +19,7 @@ use crate::{
 /// The first commands of a connection, with the meaning of the replies to these commands.
 #[derive(Debug, Clone)]
 pub struct Greeting {
-    /// The commands in the order in which they are sent, each with the position of its end in `bytes`.
+    /// The commands in the order in which they are sent. Each command comes with the position of its end in `bytes`.
     steps: Vec<(GreetingCommand, usize)>,
     bytes: Vec<u8>,
     dialect: Dialect,
@@ -36,7 +36,7 @@ pub struct GreetingError {
     pub step: GreetingCommand,
     /// The dialect.
     pub dialect: Dialect,
-    /// The server's error message. Some servers repeat the password in it. redyno removes the password.
+    /// The server's error message. Some servers repeat the password in this message. redyno removes the password.
     pub reply: String,
     /// The error's meaning.
     pub refusal: GreetingRefusal,
@@ -49,9 +49,9 @@ impl Greeting {
         Self::of(target, introduction(target, Some(name)), false)
     }
 
-    /// Creates the greeting of redis-benchmark: only the commands that the options require, of AUTH, `CLIENT
-    /// TRACKING on` (if `tracks` is true), SELECT and HELLO 3. The greeting may be empty. All commands are
-    /// sent at once.
+    /// Creates the greeting of redis-benchmark. Of AUTH, `CLIENT TRACKING on` (if `tracks` is true), SELECT and HELLO
+    /// 3, it contains only the commands that the options require. The greeting may be empty. All commands are sent at
+    /// once.
     pub fn bare(target: &Target, tracks: bool) -> Self {
         let tracking =
             || (GreetingCommand::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
@@ -66,7 +66,7 @@ impl Greeting {
         Self::of(target, commands, false)
     }
 
-    /// Counts the commands of these steps, after they were sent, as redyno's own calls to `target`.
+    /// Counts the commands of these steps among redyno's own calls to `target`, after they were sent.
     pub(crate) fn count(&self, target: &Target, sent: Range<usize>) {
         let steps = self.steps.iter().skip(sent.start).take(sent.len());
         for name in steps.filter_map(|(step, _)| step.command()) {
@@ -153,7 +153,7 @@ fn introduction(target: &Target, name: Option<&str>) -> Vec<(GreetingCommand, Ve
 /// The progress of a connection's greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeter {
-    /// The number of replies so far. A small type is enough, and every connection has a `Greeter`.
+    /// The number of replies so far. A small type saves memory, because every connection has a `Greeter`.
     answered: u8,
 }
 
@@ -164,7 +164,7 @@ pub enum GreetingStep<'g> {
     AwaitReply,
     /// These bytes must be sent next.
     SendNext(&'g [u8]),
-    /// The greeting is complete; later replies belong to other requests.
+    /// The greeting is complete. Later replies belong to other requests.
     Done,
 }
 
@@ -213,8 +213,8 @@ impl GreetingError {
         Self { step, dialect, reply, refusal: dialect.refusal(step, line) }
     }
 
-    /// Returns the kind under which the error is counted: `maxclients`, or the code of the server's error.
-    /// For memcached, it is the code that Redis sends in the same case, such as `NOAUTH`.
+    /// Returns the kind under which the error is counted: `maxclients`, or the code of the server's error. For
+    /// memcached, it is the code that Redis would send in the same case, such as `NOAUTH`.
     pub fn kind(&self) -> &str {
         match self.refusal {
             GreetingRefusal::TooManyClients => "maxclients",
@@ -225,8 +225,8 @@ impl GreetingError {
     }
 }
 
-/// Returns an error reply as text, without the password. The reply may contain the password, because a server
-/// without the command AUTH repeats the arguments in its error.
+/// Returns an error reply as text, without the password. The reply may contain the password. A server without the
+/// command AUTH repeats the arguments in its error.
 fn without_password(line: &[u8], password: &str) -> String {
     if password.is_empty() {
         return untrusted::bytes(line);

@@ -1,4 +1,4 @@
-//! A connection to a server for a few requests with a deadline. If TLS fails, the module finds out why.
+//! A connection to a server for a few requests with a deadline. If TLS fails, this module finds out the reason.
 
 use std::{
     io::{self, Read, Write},
@@ -13,12 +13,12 @@ use super::{
     unknown_server,
 };
 
-/// The last part of the time, divided by this number (a third), is reserved to identify a server that does
-/// not answer the TLS handshake.
+/// The total time divided by this number is reserved for the end. In this last part, redyno identifies a server that
+/// does not answer the TLS handshake.
 const KEPT_BACK: u32 = 3;
 /// How long to wait for a TLS handshake with a server that closed a plain connection without a reply: 1 s.
 const HELLO_LIMIT: Duration = Duration::from_secs(1);
-/// The number of first bytes that identify an unknown server.
+/// How many of the first bytes are used to identify an unknown server.
 const FIRST_BYTES: usize = 64;
 
 /// A connection for a few requests with a deadline.
@@ -28,7 +28,7 @@ impl TimedStream {
     /// Completes the TLS handshake, if TLS is required.
     ///
     /// # Errors
-    /// Returns the diagnosis of a failed handshake, for example that the server has no TLS.
+    /// Fails if the handshake fails. The error is the diagnosis, for example that the server has no TLS.
     pub(super) fn secure(&mut self, target: &Target, deadline: Instant) -> Result<(), ReachError> {
         match self.shake_hands(deadline - left(deadline) / KEPT_BACK, deadline) {
             Ok(true) => Ok(()),
@@ -61,7 +61,7 @@ impl TimedStream {
     /// Writes all of `bytes`.
     ///
     /// # Errors
-    /// Returns `TimedOut` if the server has not accepted all bytes by `until`. Otherwise returns the
+    /// Fails with `TimedOut` if the server has not accepted all bytes by `until`. Otherwise, the error is the
     /// transport's error.
     pub(super) fn write_all_until(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
         loop {
@@ -124,7 +124,7 @@ fn failed(target: &Target, error: io::Error, first: &[u8]) -> ReachError {
 }
 
 /// Returns the diagnosis of a TLS handshake without an answer. A server without TLS takes the handshake for an
-/// incomplete line and waits for the rest. So a second connection sends a PING in plain text.
+/// incomplete line and waits for the rest. redyno therefore sends a PING in plain text on a second connection.
 fn silent(target: &Target, deadline: Instant) -> ReachError {
     let (party, dialect) = (Party::of(target), target.dialect);
     let ask = || {
@@ -144,8 +144,8 @@ fn silent(target: &Target, deadline: Instant) -> ReachError {
     }
 }
 
-/// Returns whether the server answers a TLS handshake. This is checked if the server closed a plain
-/// connection without a reply, because a server with TLS does so. No request is sent after the handshake.
+/// Returns whether the server answers a TLS handshake. redyno checks this if the server closed a plain connection
+/// without a reply, because a server with TLS does so. No request is sent after the handshake.
 pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let deadline = deadline.min(Instant::now() + HELLO_LIMIT);
     let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };

@@ -1,5 +1,5 @@
-//! Finds the servers that belong together with a given server: the nodes of its cluster, its replicas, or its
-//! primary and the primary's other replicas.
+//! Finds the servers that are related to a given server: the nodes of its cluster, its replicas, or its primary and the
+//! primary's other replicas.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::protocol::RespValue;
 /// The servers that are related to a given server.
 #[derive(Debug)]
 pub enum RelatedServers {
-    /// The given server is a node of this cluster. An error gives the reason why the topology of the cluster is
-    /// unknown.
+    /// The given server is a node of this cluster. If the topology of the cluster is unknown, the error gives the
+    /// reason.
     Cluster(Result<Cluster, ClusterError>),
-    /// The given server is a primary or a replica. The list contains the primary and then its replicas, without the
-    /// given server. The list is empty if the given server has no related servers, or refuses to name them.
+    /// The given server is a primary or a replica. The list contains the primary and then the primary's replicas,
+    /// without the given server. The list is empty if the given server has no related servers, or refuses to name them.
     Servers(Vec<Target>),
 }
 
@@ -102,7 +102,7 @@ fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value.trim())
 }
 
-/// Returns the address of a replica's primary from the replica's INFO, or `None` if a primary sent the INFO.
+/// Returns the address of a replica's primary from the replica's INFO. Returns `None` if the INFO comes from a primary.
 fn master(info: &str, asked: &Address) -> Option<Address> {
     let port = field(info, "master_port")?.parse().ok()?;
     node_address(field(info, "master_host")?.as_bytes(), port, asked)

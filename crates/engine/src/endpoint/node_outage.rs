@@ -1,13 +1,13 @@
-//! Outages of nodes: times when requests to a node got no good reply. The load and the probes report these
-//! outages, so that the length of a failover is counted from the first lost request.
+//! Outages of nodes: times when requests to a node got no good reply. The load and the probes report these outages. The
+//! length of a failover is then counted from the first lost request.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-/// An outage of a node: a time in which requests to the node got no good reply. All times are times of the session's
-/// clock, in ns.
+/// An outage of a node: a time in which requests to the node got no good reply. All times are on the session's clock,
+/// in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeOutage {
     /// The due time of the last request that got a good reply before the outage.
@@ -19,7 +19,7 @@ pub struct NodeOutage {
 }
 
 impl NodeOutage {
-    /// Returns the outage for another clock, whose times are `ns` nanoseconds later.
+    /// Converts the outage to another clock, whose times are `ns` nanoseconds later.
     #[must_use]
     pub fn later_by(self, ns: i64) -> Self {
         let later = |at_ns: u64| at_ns.saturating_add_signed(ns);
@@ -32,7 +32,7 @@ impl NodeOutage {
 #[derive(Debug, Clone, Default)]
 pub struct NodeOutages {
     last: Arc<Mutex<Vec<Option<NodeOutage>>>>,
-    /// A request that is lost within this time after the end of an outage still belongs to the outage. In ns.
+    /// The time after the end of an outage in which a lost request still belongs to the outage, in ns.
     apart_ns: u64,
 }
 

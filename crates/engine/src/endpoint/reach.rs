@@ -1,4 +1,4 @@
-//! The first contact with a server: checks that it answers, speaks the expected protocol and accepts the
+//! The first contact with a server. It checks that the server answers, speaks the expected protocol and accepts the
 //! credentials. If a check fails, this module finds the cause. Its functions block the calling thread.
 //!
 //! ```text
@@ -30,19 +30,19 @@ const REST_OF_LINE: Duration = Duration::from_millis(200);
 /// Blocks for at most `timeout`.
 ///
 /// # Errors
-/// Returns the diagnosis: what is wrong, and what to do about it.
+/// Fails with the diagnosis: what is wrong, and what to do about it.
 pub fn reach(target: &Target, timeout: Duration) -> Result<(), ReachError> {
     talk(target, None, timeout).map(drop)
 }
 
-/// Connects to `target`, and authenticates with the target's credentials. `name` is the client name of the
-/// connection in CLIENT LIST. By this name, a session of redyno does not count the connection as a client of
+/// Connects to `target`, and authenticates with the target's credentials. `name` is the client name of the connection
+/// in CLIENT LIST. A session of redyno recognises the connection by this name, and does not count it as a client of
 /// another program.
 ///
 /// Blocks for at most `timeout`.
 ///
 /// # Errors
-/// Returns the diagnosis: what is wrong, and what to do about it.
+/// Fails with the diagnosis: what is wrong, and what to do about it.
 pub fn talk(target: &Target, name: Option<&str>, timeout: Duration) -> Result<Talk, ReachError> {
     let deadline = Instant::now() + timeout;
     let mut line = TimedStream(dial(target, target.tls.as_ref(), deadline)?);
@@ -81,7 +81,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Returns the meaning of an error before the end of the first contact.
+    /// Returns the diagnosis for an error that occurred before the end of the first contact.
     fn diagnose(&mut self, error: ReachError, deadline: Instant) -> ReachError {
         let (address, party) = (self.target.address.clone(), Party::of(&self.target));
         let received = std::mem::take(&mut self.received);

@@ -10,8 +10,8 @@ use crate::{
     untrusted::{self, code},
 };
 
-/// The server that an error is about: its address, and the protocol that it should speak. A `Party` is displayed as its
-/// address.
+/// The server that an error is about. It has an address, and a protocol that it should speak. A `Party` is displayed as
+/// its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     /// The address.
@@ -121,10 +121,10 @@ pub enum ReachError {
          connections?"
     )]
     ClosedToTls(Address),
-    /// The server requires TLS: it sent a TLS alert, or answered a TLS handshake.
+    /// The server requires TLS. It sent a TLS alert, or answered a TLS handshake.
     #[error("{0} speaks TLS; add --tls, or write {scheme}:// in the URI", scheme = .0.dialect.scheme(true))]
     SpeaksTls(Party),
-    /// The server does not speak TLS: it answered a TLS handshake or a PING in plain text.
+    /// The server does not speak TLS. It answered a TLS handshake or a PING in plain text.
     #[error(
         "{0} speaks {server} without TLS; leave out --tls (or write {scheme}://), or name its TLS port",
         server = .0.words().server,
@@ -182,7 +182,7 @@ pub enum ReachError {
         /// The user as text: `user 'ann'` or `the default user`.
         user: String,
     },
-    /// A password was given, but the server needs none.
+    /// A password was given, but the server needs no password.
     #[error("{0} has no password set, but one was given; leave out {options}", options = .0.words().password)]
     PasswordNotAsked(Party),
     /// The user has no permission for a command: `NOPERM`.
@@ -219,7 +219,7 @@ pub enum ReachError {
     /// HELLO 3 was refused.
     #[error("{0} does not speak RESP3, which came with Redis 6; leave out -3")]
     NoResp3(Address),
-    /// The memcached is too old: it has no meta commands.
+    /// The memcached is too old, because it has no meta commands.
     #[error("{0} does not know the command 'mn': redyno needs memcached 1.6 or later")]
     TooOld(Address),
     /// The server is busy for a while: `BUSY`, `MASTERDOWN`, `CLUSTERDOWN`, `TRYAGAIN`.
@@ -246,7 +246,7 @@ pub enum ReachError {
 }
 
 impl ReachError {
-    /// Returns the error without the text that the server sent, except for its error code.
+    /// Returns the error without the server's text. Only the error code is kept.
     #[must_use]
     pub fn redacted(mut self) -> Self {
         use ReachError::*;
@@ -273,8 +273,8 @@ impl ReachError {
         )
     }
 
-    /// Returns whether a later attempt with the same command line may succeed: the server may start, recover
-    /// or finish loading. Other errors are permanent.
+    /// Returns whether a later attempt with the same command line may succeed. For example, the server may start,
+    /// recover or finish loading. Other errors are permanent.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Chooses which node of a shard (a primary and its replicas) gets a read-only request. This module does no
+//! Chooses which node of a shard gets a read-only request. A shard is a primary and its replicas. This module does no
 //! I/O. Another thread sets the median PING times of the nodes.
 
 use std::{str::FromStr, sync::Arc};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{NodeNumber, Role, Topology};
 
 crate::named_values! {
-    /// Which nodes of a shard (a primary and its replicas) get the read-only requests.
+    /// The rule that decides which nodes of a shard get the read-only requests. A shard is a primary and its replicas.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum ReadFrom {
@@ -27,8 +27,8 @@ crate::named_values! {
 
 impl ReadFrom {
     /// Returns the node that gets read number `turn` in the shard of `primary`. Only replicas for which `may` returns
-    /// true are considered. With `Primary`, always returns the primary. Otherwise, returns `None` if there is no such
-    /// replica.
+    /// true are considered. With `Primary`, always returns the primary. Otherwise, returns `None` if `may` returns true
+    /// for no replica.
     pub(crate) fn node(
         self,
         topology: &Topology,

@@ -1,4 +1,4 @@
-//! Looks up host names with a time limit, because a name server that hangs must not stop the measurement.
+//! Looks up host names with a time limit. Without a limit, a name server that hangs would stop the measurement.
 
 use std::{
     collections::VecDeque,
@@ -38,7 +38,7 @@ impl Resolver {
     }
 
     /// Begins to resolve `address`. IP addresses and unix sockets need no lookup. A host name is looked up by a thread
-    /// named `resolve`. If the answer is no longer needed, this thread is abandoned, because the system's resolver
+    /// named `resolve`. If the answer is no longer needed, redyno abandons this thread, because the system's resolver
     /// cannot be interrupted.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Resolution {
     }
 
     /// Returns at least one endpoint, or `None` if the lookup takes longer than `limit`. A second call does not return
-    /// the endpoints again.
+    /// the same endpoints again.
     ///
     /// # Errors
     /// Fails if the name resolves to nothing.

@@ -1,11 +1,11 @@
-//! Consistent hashing: which server stores a key depends only on the key and on the addresses of the servers.
+//! Consistent hashing. Only the key and the addresses of the servers determine which server stores a key.
 //!
 //! ```text
 //! MD5 of "host:port-0" … "host:port-39" ──► 160 points of each server on a ring of 2³² numbers
 //! MD5 of the key ──► a number ──► the next point on the ring ──► its server
 //! ```
-//! libmemcached with `KETAMA_WEIGHTED` and equal weights computes the same points and numbers, so redyno and
-//! libmemcached find a key on the same server. This module does no I/O.
+//! libmemcached with `KETAMA_WEIGHTED` and equal weights computes the same points and numbers. redyno and libmemcached
+//! therefore find a key on the same server. This module does no I/O.
 
 use thiserror::Error;
 
@@ -15,17 +15,17 @@ use super::{Address, Target};
 const DIGESTS: usize = 40;
 /// The default port of memcached. libmemcached leaves this port out of the hashed address.
 const UNWRITTEN_PORT: u16 = 11_211;
-/// The largest number of servers on a ring. The number is limited because each arc (the part of the ring
-/// between two neighbouring points) has a 16-bit number.
+/// The largest number of servers on a ring. The number is limited because each arc has a 16-bit number. An arc is the
+/// part of the ring between two neighbouring points.
 pub const MOST_RING_SERVERS: usize = u16::MAX as usize / (4 * DIGESTS);
 
 /// The reason why servers cannot share a load by consistent hash.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RingError {
-    /// There is only one server, so there is nothing to divide.
+    /// There is only one server, so the keys cannot be divided.
     #[error("--hash divides the keys among several servers; name them as URIs")]
     Alone,
-    /// There are more servers than a ring holds.
+    /// There are more servers than a ring can hold.
     #[error("{0} servers are too many: --hash takes at most {MOST_RING_SERVERS}; leave some out")]
     TooMany(usize),
     /// A server has no host and port.
@@ -44,7 +44,7 @@ pub enum RingError {
 /// Checks that the keys can be divided among these servers.
 ///
 /// # Errors
-/// Fails if the number of servers is wrong, an address has no host, or two servers do not fit together.
+/// Fails if the number of servers is wrong, if an address has no host, or if two servers do not fit together.
 pub(super) fn check(servers: &[Target]) -> Result<(), RingError> {
     let [first, others @ ..] = servers else { return Err(RingError::Alone) };
     if others.is_empty() {
@@ -66,8 +66,8 @@ pub(super) fn check(servers: &[Target]) -> Result<(), RingError> {
     different.map_or(Ok(()), |other| Err(RingError::Different(first.address.clone(), other.address.clone())))
 }
 
-/// The points of several servers on a ring, in ascending order. An arc is the part of the ring between two
-/// neighbouring points. The server of the second point stores the keys of the arc.
+/// The points of several servers on a ring, in ascending order. An arc is the part of the ring between two neighbouring
+/// points. The server of the arc's second point stores the keys of the arc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashRing(Vec<u32>);
 
@@ -117,7 +117,7 @@ mod tests {
         Address::Tcp { host: host.to_owned(), port }
     }
 
-    /// libmemcached 1.1.4 computed the expected placements.
+    /// The expected placements were computed by libmemcached 1.1.4.
     #[test]
     fn a_key_is_on_the_server_on_which_libmemcached_has_it() {
         let found = |servers: &[Address]| {

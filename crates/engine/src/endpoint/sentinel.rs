@@ -22,8 +22,9 @@ use crate::protocol::{Dialect, RespValue};
 
 /// The timeout of the connection to a Sentinel, and of each reply of the Sentinel: 1 s.
 const LIMIT: Duration = Duration::from_secs(1);
-/// How long redyno waits for the answers of other Sentinels after the first answer: 20 ms, or twice the time that the
-/// first answer took if this is longer. After a failover, some Sentinels still name the old primary.
+/// How long redyno waits for the answers of other Sentinels after the first answer: 20 ms. If the first answer took
+/// longer than 10 ms, redyno waits twice as long as this answer took. After a failover, some Sentinels still name the
+/// old primary.
 const GRACE: Duration = Duration::from_millis(20);
 /// The longest accepted reply: 64 KiB. The properties of a primary have about 1 kB.
 const LONGEST: usize = 64 * 1024;
@@ -36,11 +37,11 @@ pub struct SentinelAnswer {
     /// The number of the failover that promoted the primary, or 0 if there was no failover or if the Sentinel does not
     /// report the number.
     pub epoch: u64,
-    /// What the Sentinel thinks about the state of the primary.
+    /// The state of the primary, according to the Sentinel.
     state: PrimaryFlags,
 }
 
-/// The state of a primary in the opinion of all Sentinels that have answered so far. Clones share the same state.
+/// The state of a primary, according to all Sentinels that have answered so far. Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub struct PrimaryState(Arc<Mutex<PrimaryFlags>>);
 
@@ -48,14 +49,15 @@ pub struct PrimaryState(Arc<Mutex<PrimaryFlags>>);
 struct PrimaryFlags {
     /// A Sentinel gets no answer from the primary (`s_down`).
     is_down: bool,
-    /// As many Sentinels as are required agree that the primary is down (`o_down`).
+    /// Enough Sentinels agree that the primary is down (`o_down`).
     is_agreed: bool,
     /// The Sentinel that leads the failover (`failover_in_progress`).
     leader: Option<Address>,
 }
 
 impl PrimaryState {
-    /// Returns why the primary was replaced and which Sentinel led the failover, or `None` if no Sentinel reported it.
+    /// Returns why the primary was replaced and which Sentinel led the failover. Returns `None` if no Sentinel reported
+    /// the reason.
     pub fn cause(&self) -> Option<String> {
         self.0.lock().cause()
     }
@@ -69,7 +71,7 @@ impl PrimaryFlags {
         Self { is_down: has("s_down"), is_agreed: has("o_down"), leader }
     }
 
-    /// Adds what another Sentinel, or a later answer, reports.
+    /// Adds the report of another Sentinel, or of a later answer.
     fn add(&mut self, other: Self) {
         self.is_down |= other.is_down;
         self.is_agreed |= other.is_agreed;
@@ -91,7 +93,8 @@ impl PrimaryFlags {
 }
 
 impl SentinelAnswer {
-    /// Parses the replies of the Sentinel at `asked`: the address of the primary, and the primary's properties.
+    /// Parses the replies of the Sentinel at `asked`. These are the address of the primary, and the primary's
+    /// properties.
     fn read(address: &RespValue, properties: Option<&RespValue>, asked: &Address) -> Option<Self> {
         let number = |value: &RespValue| std::str::from_utf8(value.text()?).ok()?.parse().ok();
         let [host, port] = address.list()? else { return None };
@@ -120,9 +123,9 @@ impl Service {
             .ok_or_else(late)
     }
 
-    /// Queries all Sentinels about the service for at most `limit`. Returns the answer that reports the
-    /// latest failover. The state of the primary that the Sentinels report is added to `state`, also from
-    /// late answers.
+    /// Queries all Sentinels about the service for at most `limit`. Returns the answer that reports the latest
+    /// failover. The function adds the state of the primary that the Sentinels report to `state`. Late answers are
+    /// added, too.
     ///
     /// # Errors
     /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.

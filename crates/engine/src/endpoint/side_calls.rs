@@ -1,6 +1,6 @@
-//! Counts redyno's own connections and commands beside the load. redyno subtracts them from the server's
-//! figures, so that the figures of other clients do not include them. The commands of the control plane (the
-//! part that polls the server with INFO) are counted elsewhere.
+//! Counts redyno's own connections and commands beside the load. redyno subtracts these connections and commands from
+//! the server's figures, so that the figures contain only other clients. The commands of the control plane are counted
+//! elsewhere. The control plane is the part that polls the server with INFO.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,9 +12,9 @@ use crate::untrusted;
 /// The largest number of servers whose calls are counted.
 const MOST_SERVERS: usize = 1024;
 
-/// The open connections of probes, of the control plane and of all other [`Talk`](super::Talk)s, and the
-/// commands that `Talk`s have sent, by server. Clones share their counts. Two values are always equal, so two
-/// targets are the same even if these counts differ.
+/// The counts for each server: the open connections of probes, of the control plane and of all other
+/// [`Talk`](super::Talk)s, and the commands that `Talk`s have sent. Clones share their counts. Two values of this type
+/// are always equal, so two targets are equal even if these counts differ.
 #[derive(Debug, Clone, Default)]
 pub struct SideCalls(Arc<Mutex<SideCounts>>);
 

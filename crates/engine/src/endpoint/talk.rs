@@ -31,15 +31,15 @@ pub struct Talk {
     pub(super) target: Target,
     skipper: Skipper,
     unsent: Vec<u8>,
-    /// The error of a failed write. If a server rejects a client, it sends the reason before it disconnects.
-    /// Then redyno reports this reason instead of the error.
+    /// The error of a failed write. If a server rejects a client, the server sends the reason before it disconnects.
+    /// redyno then reports this reason instead of the error.
     pub(super) failed: Option<io::Error>,
-    /// The bytes of the reply in progress, and how many of them were parsed.
+    /// The bytes of the reply in progress, and how many of these bytes were parsed.
     pub(super) received: Vec<u8>,
     parsed: usize,
     /// The longest accepted reply, in bytes.
     pub(super) longest: usize,
-    /// Whether replies have bodies. Replies to the HTTP method HEAD have none.
+    /// Whether replies have bodies. Replies to the HTTP method HEAD have no bodies.
     has_bodies: bool,
     _open: OpenConnection,
 }
@@ -111,16 +111,17 @@ impl Talk {
         &self.target
     }
 
-    /// Returns the address of the server after the lookup of its name; `None` for a unix socket.
+    /// Returns the address of the server after the lookup of its name. Returns `None` for a unix socket.
     pub fn server(&self) -> Option<SocketAddr> {
         self.line.0.socket().peer_addr().ok()?.as_socket()
     }
 
-    /// Sends the requests in `questions`, waits for this number of `replies`, and calls `take` with the bytes and the
+    /// Sends the requests in `questions`, and waits for this number of `replies`. Calls `take` with the bytes and the
     /// kind of each reply.
     ///
     /// # Errors
-    /// Fails if the connection breaks, if other data than replies arrives, or if replies are missing after `limit`.
+    /// Fails if the connection breaks, if the server sends data that is not a reply, or if replies are missing after
+    /// `limit`.
     pub fn ask(
         &mut self,
         questions: &[u8],
@@ -152,7 +153,7 @@ impl Talk {
         Ok(reply)
     }
 
-    /// Counts a command, which [`ask`](Self::ask) sends, among redyno's own calls to the server.
+    /// Counts a command that [`ask`](Self::ask) sends among redyno's own calls to the server.
     pub(crate) fn count(&self, words: &[&[u8]]) {
         self.target.side_calls.count(&self.target.address, words);
     }
@@ -163,10 +164,10 @@ impl Talk {
     }
 
     /// Writes as much as the socket accepts, and reads once if replies are missing. Calls `take` with the bytes and the
-    /// kind of each complete reply. `awaited` is the number of missing replies. Never blocks.
+    /// kind of each complete reply. `awaited` is the number of missing replies. The function never blocks.
     ///
     /// # Errors
-    /// Fails if the connection breaks, or if other data than replies arrives.
+    /// Fails if the connection breaks, or if the server sends data that is not a reply.
     pub fn step(
         &mut self,
         awaited: &mut usize,

@@ -1,12 +1,11 @@
-//! The nodes of a cluster, and which node owns each slot. Several independent servers with keys by consistent
-//! hash are also stored as a topology: each server is a node, and each arc of the hash ring is a slot. This
-//! module does no I/O.
+//! The nodes of a cluster, and which node owns each slot. Several independent servers that store keys by consistent
+//! hash are also a topology. Each server is a node, and each arc of the hash ring is a slot. This module does no I/O.
 //!
 //! ```text
 //! CLUSTER SLOTS ──► Layout: members and ranges of slots ──► Topology: each slot's node, by a number that stays
 //! ```
-//! Each node has a number, which stays the same for the whole session, even when the node leaves or its slots
-//! move. The node that the user named has the number 0. Two nodes with the same address are the same node.
+//! Each node has a number. The number stays the same for the whole session, even if the node leaves or its slots move.
+//! The node that the user named has the number 0. Two nodes with the same address are the same node.
 
 use std::sync::Arc;
 
@@ -37,7 +36,7 @@ pub enum Role {
     Primary,
     /// The node copies the data of this primary.
     Replica(NodeNumber),
-    /// The node is known from an earlier topology or from a redirect, and is not in the last topology.
+    /// The node is known from an earlier topology or a redirect. It is not in the last topology.
     Outside,
 }
 
@@ -46,7 +45,7 @@ pub enum Role {
 pub struct Node {
     /// The address at which clients reach the node.
     pub address: Address,
-    /// The node's identifier in the cluster; empty if it is unknown.
+    /// The node's identifier in the cluster. The text is empty if the identifier is unknown.
     pub id: String,
     /// The node's role.
     pub role: Role,
@@ -127,10 +126,10 @@ impl Default for Topology {
 }
 
 impl Topology {
-    /// Parses the first topology of a session from the CLUSTER SLOTS reply of the server at `asked`. The
-    /// server at `asked` gets the number 0. redyno recognises this server by its identifier `id`, because the
-    /// cluster may know it by another address. If the server has no slot or an unknown identifier, its
-    /// address is `asked`.
+    /// Parses the first topology of a session from the CLUSTER SLOTS reply of the server at `asked`. The server at
+    /// `asked` gets the number 0. redyno recognises this server by its identifier `id`, because the cluster may use
+    /// another address for the server. If the server has no slot or an unknown identifier, its node has the address
+    /// `asked`.
     ///
     /// # Errors
     /// Fails if the reply is not a topology, or has too many nodes.
@@ -324,9 +323,9 @@ impl SlotsReply {
     }
 }
 
-/// Returns the address of a node that the server at `asked` names as `host` and `port`. An empty host or `?`
-/// means the host of this server. Returns `None` if its host is unknown, because redyno is connected through
-/// a unix socket.
+/// Returns the address of a node that the server at `asked` names as `host` and `port`. An empty host or `?` means the
+/// host of the server at `asked`. Returns `None` if this host is unknown, because redyno is connected through a unix
+/// socket.
 pub fn node_address(host: &[u8], port: u16, asked: &Address) -> Option<Address> {
     let host = std::str::from_utf8(host).ok()?.trim_start_matches('[').trim_end_matches(']');
     match (host, asked) {

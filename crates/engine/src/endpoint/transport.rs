@@ -30,12 +30,12 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Begins to connect. When the attempt has ended, the socket becomes writable.
-    /// [`is_connected`](Self::is_connected) then returns the result.
+    /// Begins to connect. When the attempt has ended, the socket is writable. [`is_connected`](Self::is_connected) then
+    /// returns the result.
     ///
     /// # Errors
-    /// Fails if the system refuses the attempt at once. The error is `WouldBlock` for a unix socket with a full queue
-    /// of new connections.
+    /// Fails if the system refuses the attempt at once. For a unix socket with a full queue of new connections, the
+    /// error is `WouldBlock`.
     pub fn connect(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Self> {
         let (socket, address) = match endpoint {
             Endpoint::Tcp(address) => {
@@ -67,7 +67,7 @@ impl Transport {
     /// Returns whether the socket is connected.
     ///
     /// # Errors
-    /// Returns the system's error if the attempt to connect failed.
+    /// Fails with the system's error if the attempt to connect failed.
     pub fn is_connected(&self) -> io::Result<bool> {
         let socket = self.socket();
         if let Some(error) = socket.take_error()? {
@@ -122,8 +122,8 @@ pub fn pause(timeout: Duration) {
     wait_for(&mut [], timeout);
 }
 
-/// Waits until one of `polled` is ready, at most for `timeout`, and records the events for which each socket is ready.
-/// The timeout has a resolution of nanoseconds on systems with `ppoll` (Linux and the BSDs). On macOS, the timeout is
+/// Waits until one of `polled` is ready, at most for `timeout`. Records the events for which each socket is ready. The
+/// timeout has a resolution of nanoseconds on systems with `ppoll` (Linux and the BSDs). On macOS, the timeout is
 /// rounded up to whole milliseconds.
 pub fn wait_for(polled: &mut [PollFd], timeout: Duration) {
     let timeout = Timespec {

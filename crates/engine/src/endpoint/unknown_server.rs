@@ -1,5 +1,4 @@
-//! If the server does not speak the expected protocol, finds out from its first bytes which kind of server it
-//! is.
+//! If the server does not speak the expected protocol, finds out the kind of the server from its first bytes.
 
 use super::{Party, ReachError, Target};
 use crate::{protocol::Dialect, untrusted};
@@ -9,11 +8,11 @@ use crate::{protocol::Dialect, untrusted};
 enum UnknownServer {
     /// An HTTP server, with its status line.
     Http(String),
-    /// A memcached, which answers unknown lines with `ERROR`.
+    /// A memcached. It answers unknown lines with `ERROR`.
     Memcached,
-    /// A Redis or Valkey, which answers unknown lines with a RESP error.
+    /// A Redis or Valkey. It answers unknown lines with a RESP error.
     Redis,
-    /// A server that requires TLS, and sent a TLS alert.
+    /// A server that requires TLS and has sent a TLS alert.
     Tls,
     /// A server of another known protocol, with the name of the protocol and the server's data as text.
     Other(&'static str, String),

@@ -10,7 +10,7 @@
 //! http://host[:port][/path][?query]                   https:// with TLS
 //! ```
 //! As in redis-cli, a part before `@` without a colon is the password. Parts are percent-decoded. A password with an
-//! unescaped `/` or `@` is parsed wrongly, so error messages contain no part of the URI except the scheme.
+//! unescaped `/` or `@` is parsed wrongly. Error messages therefore contain no part of the URI except the scheme.
 
 mod http;
 
@@ -219,15 +219,15 @@ fn host_and_port(text: &str, usual_port: u16) -> Result<(String, u16), UriError>
     Ok((host, port.ok_or(UriError::Port)?))
 }
 
-/// Parses a number that consists only of digits, whereas `parse` alone would also accept a `+`.
+/// Parses a number that consists only of digits. `parse` alone would also accept a `+`.
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// Decodes percent-encoding: replaces `%` and two hexadecimal digits with the byte.
+/// Decodes percent-encoding. Replaces `%` and two hexadecimal digits with the byte.
 ///
 /// # Errors
-/// Fails if two digits are missing, or the bytes are not UTF-8.
+/// Fails if two digits are missing, or if the bytes are not UTF-8.
 pub fn decoded(text: &str) -> Result<String, UriError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -37,7 +37,7 @@ impl fmt::Display for SearchResult {
 pub struct SweptStep {
     /// The knob.
     pub knob: String,
-    /// The knob's value as a plain number; sizes are in bytes.
+    /// The knob's value as a plain number. Sizes are in bytes.
     pub value: u64,
     /// The knob and its value as text, `value size 4.00 KiB`.
     pub setting: String,
@@ -48,9 +48,9 @@ pub struct SweptStep {
     /// The p50 of the response time, or of the service time if the load has no rate. The value is `None` if there are
     /// too few requests.
     pub p50_us: Option<f64>,
-    /// The p99 of the response time or the service time, as for `p50_us`.
+    /// The p99 of the same time as in `p50_us`.
     pub p99_us: Option<f64>,
-    /// The p99.9 of the response time or the service time, as for `p50_us`.
+    /// The p99.9 of the same time as in `p50_us`.
     pub p999_us: Option<f64>,
     /// The mean recall of searches for nearest vectors, 0 to 1, or `None` if the recall was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub struct SweptStep {
 pub struct SweptReceivers {
     /// The name of the measured times: `delivery`, `handover` or `invalidation`.
     pub of: String,
-    /// The p99 of the times that `of` names; `None` with too few messages.
+    /// The p99 of the times that `of` names. `None` if there are too few messages.
     pub p99_us: Option<f64>,
     /// Lost messages.
     pub lost: u64,
@@ -98,7 +98,7 @@ impl fmt::Display for SweptStep {
 pub struct SweepBest {
     /// The knob.
     pub knob: String,
-    /// The knob's value as a plain number; sizes are in bytes.
+    /// The knob's value as a plain number. Sizes are in bytes.
     pub value: u64,
     /// The knob and its value as text, `value size 4.00 KiB`.
     pub setting: String,
@@ -119,7 +119,7 @@ pub struct SweepBest {
     pub knee: Option<KneeAt>,
 }
 
-/// The knee of a sweep by the universal scalability law: beyond it, throughput falls.
+/// The knee of a sweep by the universal scalability law. Beyond the knee, throughput falls.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct KneeAt {
     /// The value of the knob at the knee.

@@ -1,4 +1,4 @@
-//! How long the activity behind an event took, and which events are the begin and the end of the same
+//! Finds out how long the activity behind an event took, and which events are the beginning and the end of the same
 //! activity.
 
 use super::EventKind::{self, *};
@@ -37,7 +37,7 @@ impl EventKind {
         }
     }
 
-    /// Returns whether this event and `other` are about the same activity, so that the later event ends the earlier
+    /// Returns whether this event and `other` are about the same activity. If so, the later event ends the earlier
     /// event.
     pub fn continues(&self, other: &Self) -> bool {
         match (self, other) {
@@ -46,8 +46,8 @@ impl EventKind {
         }
     }
 
-    /// Returns what the event is about, if it reports one of several states of it, such as `unreachable` and
-    /// `reachable`. The order of such events is its history. Returns `None` for other events.
+    /// Returns the subject of an event that reports one of several states of this subject, such as `unreachable` and
+    /// `reachable`. The order of such events is the history of the subject. Returns `None` for other events.
     pub fn state_of(&self) -> Option<&'static str> {
         Some(match self {
             crate::any_of!(EventKind Unreachable Reachable InfoRefused Restarted) => "server",
@@ -61,8 +61,8 @@ impl EventKind {
         })
     }
 
-    /// Returns whether the time of the event is the beginning of its activity. For all other events with a
-    /// length, it is the end.
+    /// Returns whether the time of the event is the beginning of its activity. For all other events with a length, the
+    /// time is the end of the activity.
     pub fn is_dated_by_its_beginning(&self) -> bool {
         matches!(self, Stalled { .. })
     }

@@ -1,4 +1,4 @@
-//! The event at the end of a prefill, the phase that writes the keys of the workload.
+//! The event at the end of a prefill. The prefill is the phase that writes the keys of the workload.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{self, count_with_noun, grouped};
 
-/// The result of a prefill, the phase that writes the keys of the workload.
+/// The result of a prefill. The prefill is the phase that writes the keys of the workload.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PrefillResult {
     /// The number of requests.

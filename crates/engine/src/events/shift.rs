@@ -9,14 +9,14 @@ use crate::units;
 /// A level shift: a figure left its usual level, and possibly came back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShiftReport {
-    /// The figure: the name of a gauge (a number that redyno samples, such as the memory in use), `ping_p50`,
-    /// `ping_p99`, `ping_max`, or `command_` followed by a command.
+    /// The figure: `ping_p50`, `ping_p99`, `ping_max`, `command_` followed by a command, or the name of a gauge. A
+    /// gauge is a number that redyno samples, such as the memory in use.
     pub figure: String,
-    /// The figure's name for people, `p50 of PING`.
+    /// The figure's name for people, such as `p50 of PING`.
     pub label: String,
-    /// The usual level before the shift, in the figure's unit; latencies of PING are in microseconds.
+    /// The usual level before the shift, in the figure's unit. Latencies of PING are in microseconds.
     pub from: f64,
-    /// The level at the beginning of the shift or, after the shift has ended, the level over the whole shift.
+    /// The level at the beginning of the shift. After the shift has ended, this is the level over the whole shift.
     pub to: f64,
     /// `from` with its unit.
     pub from_text: String,
@@ -29,7 +29,7 @@ pub struct ShiftReport {
     /// it has ended in another way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_text: Option<String>,
-    /// Why the shift ended, if without a return and without a new usual level:
+    /// Why the shift ended, unless it ended with a return to the usual level or with a new usual level:
     /// `the settings of the load changed`, or `40 µs, below the usual level`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_up: Option<String>,

@@ -1,14 +1,13 @@
 //! The description of a gauge (a figure that is sampled from the server or its host).
 
-/// The properties of a gauge (a figure of the server or its host): a row of the table of gauges.
+/// The properties of a gauge, as a row of the table of gauges. A gauge is a figure of the server or its host.
 #[derive(Debug, PartialEq)]
 pub struct GaugeSpec {
     /// The gauge's name in files and exports.
     pub name: &'static str,
     /// The gauge's panel.
     pub group: GaugeGroup,
-    /// The gauge's name in its panel. It is empty if the panel shows the gauge only as a part of another
-    /// gauge.
+    /// The gauge's name in its panel. The name is empty if the panel shows the gauge only as a part of another gauge.
     pub label: &'static str,
     /// The gauge's unit.
     pub unit: GaugeUnit,
@@ -56,7 +55,7 @@ pub enum GaugeUnit {
     Rate,
     /// Bytes.
     Bytes,
-    /// A limit in bytes; 0 means that there is no limit.
+    /// A limit in bytes. 0 means that there is no limit.
     Limit,
     /// A ratio, shown in percent.
     Ratio,
@@ -68,7 +67,7 @@ pub enum GaugeUnit {
     Ago,
     /// Microseconds.
     Micros,
-    /// 0 or 1, shown as the first or the second of these words.
+    /// 0 or 1. The screen shows 0 as the first word, and 1 as the second word.
     Flag(&'static str, &'static str),
 }
 
@@ -88,11 +87,11 @@ pub enum GaugeKind {
 pub enum GaugeSource {
     /// A field of INFO with a number. A negative number means that there is no value.
     Info(&'static str),
-    /// A field of INFO with a number (the first text), or a number in memcached's `stats` (the second text).
+    /// A number in a field of INFO (the first text), or in memcached's `stats` (the second text).
     InfoOrStat(&'static str, &'static str),
     /// A number in memcached's `stats`.
     Stat(&'static str),
-    /// Whether a field of INFO (the first text) has a certain value (the second text).
+    /// 1 if a field of INFO (the first text) has a certain value (the second text), and 0 otherwise.
     InfoWord(&'static str, &'static str),
     /// The operating system of redyno's machine, on which the server may also run.
     Host,
@@ -107,7 +106,7 @@ pub enum GaugeAlarm {
     Never,
     /// The gauge needs attention when its value is not zero.
     Some,
-    /// The gauge is a flag that should be set, and needs attention when its value is zero.
+    /// The gauge is a flag that should be set. The gauge needs attention when its value is zero.
     Zero,
 }
 

@@ -1,9 +1,9 @@
 //! Gauges: figures of a server and of its host that redyno samples regularly. One table describes all gauges,
 //! for the screen, recordings and exports.
 //!
-//! A new gauge is a new row of the [table](GAUGES). If the gauge is a field of INFO or of memcached's
-//! `stats`, the row is enough. If the source of the gauge is [`Own`](GaugeSource::Own), the code that reads
-//! INFO and `stats` also needs a line for it.
+//! To add a new gauge, add a row to the [table](GAUGES). If the gauge is a field of INFO or of memcached's `stats`, the
+//! row is enough. If the source of the gauge is [`Own`](GaugeSource::Own), the code that reads INFO and `stats` also
+//! needs a line for it.
 
 mod about;
 mod sample;

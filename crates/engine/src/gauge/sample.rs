@@ -7,12 +7,11 @@ use serde_json::{Map, Value};
 
 use super::{GAUGES, Gauge};
 
-/// The values of all gauges (figures of a server and its host) at one moment. A gauge may have no value. Only
-/// gauges with a value take memory, because a history has thousands of samples, and most gauges have no
-/// value.
+/// The values of all gauges (figures of a server and its host) at one moment. A gauge may have no value. Only gauges
+/// with a value take memory. A history has thousands of samples, and most gauges have no value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Gauges {
-    /// One bit per gauge, which is set if the gauge has a value.
+    /// One bit for each gauge. The bit is set if the gauge has a value.
     known: u128,
     values: Vec<Option<f64>>,
 }
@@ -68,7 +67,7 @@ impl Gauges {
         GAUGES.into_iter().filter_map(|gauge| Some((gauge, self[gauge]?)))
     }
 
-    /// Raises each gauge to its value in `other` if the value in `other` is higher.
+    /// Raises each gauge to its value in `other`, if this value is higher.
     pub fn raise(&mut self, other: &Self) {
         // The reservation is exact, because a history keeps many samples.
         self.values.reserve_exact((other.known & !self.known).count_ones() as usize);

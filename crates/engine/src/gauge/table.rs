@@ -263,7 +263,7 @@ gauges! {
 }
 
 impl GaugeGroup {
-    /// Returns the gauges that the panel shows, without those that are only a part of another gauge.
+    /// Returns the gauges that the panel shows, without gauges that are only a part of another gauge.
     pub fn gauges(self) -> impl Iterator<Item = Gauge> {
         let is_shown = move |about: &GaugeSpec| about.group == self && !about.label.is_empty();
         GAUGES.into_iter().filter(move |gauge| is_shown(gauge.about()))

@@ -1,15 +1,15 @@
 //! Lists the gauges that redyno watches for level shifts (lasting changes), and how large a shift must be.
 //!
-//! redyno watches gauges that describe work. It does not watch totals, settings, times since an event, and
-//! figures that grow with the data (keys, unsaved changes).
+//! redyno watches gauges that describe work. It does not watch totals, settings, times since an event, or figures that
+//! grow with the data (keys, unsaved changes).
 
 use super::Gauge;
 
 /// A mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// The watched gauges. Each has the smallest shift that can matter, in its unit, and its name in a sentence.
-/// A gauge that counts events is watched as a rate per second.
+/// The watched gauges. Each row has a gauge, the smallest shift that can matter, in the gauge's unit, and the gauge's
+/// name in a sentence. A gauge that counts events is watched as a rate per second.
 const WATCHED: [(Gauge, f64, &str); 54] = [
     // A fifth of a core: less does not make a server slow.
     (Gauge::Cpu, 0.2, "the server's CPU"),
@@ -81,8 +81,8 @@ impl Gauge {
         WATCHED.iter().map(|(gauge, ..)| *gauge)
     }
 
-    /// Returns the smallest shift (a change that lasts) that redyno reports for this gauge, in its unit.
-    /// Returns `None` if redyno never reports shifts of this gauge.
+    /// Returns the smallest shift that redyno reports for this gauge, in the gauge's unit. A shift is a change that
+    /// lasts. Returns `None` if redyno never reports shifts of this gauge.
     pub fn smallest_shift(self) -> Option<f64> {
         self.watched().map(|(_, least, _)| *least)
     }

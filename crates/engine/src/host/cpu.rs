@@ -44,8 +44,8 @@ impl CoreTimes {
         Some(Self { busy, interrupts, stolen, all })
     }
 
-    /// Returns the shares since `before`. Returns `None` if the core is switched off, so that its time has
-    /// not changed.
+    /// Returns the shares since `before`. Returns `None` if the core is switched off. The time of such a core has not
+    /// changed.
     fn since(self, before: Self) -> Option<Shares> {
         let all = self.all.checked_sub(before.all).filter(|all| *all > 0)? as f64;
         let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / all;

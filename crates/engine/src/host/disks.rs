@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauge;
 
-/// Devices whose names begin like this are not disks, but files, memory or CD drives.
+/// The beginnings of the names of devices that are not disks. Such devices are files, memory or CD drives.
 const NO_DISKS: [&str; 5] = ["loop", "ram", "zram", "sr", "fd"];
 
 /// The last readings of all disks, by name.
@@ -23,10 +23,10 @@ struct DiskCounters {
 }
 
 impl DiskCounters {
-    /// Parses the numbers after the name. First come four numbers for reads (requests, merged requests,
-    /// sectors, ms), and the same four numbers for writes. Then come requests in flight, ms with requests in
-    /// flight, and weighted ms. Last come four such numbers for discards, and two numbers for flushes
-    /// (requests, ms).
+    /// Parses the numbers after the name. The first four numbers are for reads (requests, merged requests, sectors,
+    /// ms). The next four numbers are the same for writes. The next numbers are the requests in flight, the ms with
+    /// requests in flight, and the weighted ms. The last numbers are four numbers for discards, and two numbers for
+    /// flushes (requests, ms).
     fn of(numbers: &[u64]) -> Option<Self> {
         let [reads, _, _, read_ms, writes, _, _, written_ms, _, busy_ms, _, rest @ ..] = numbers else {
             return None;

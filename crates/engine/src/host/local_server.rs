@@ -1,4 +1,5 @@
-//! A server on this machine: its process, the CPU use of its threads, and the data that waits in its sockets.
+//! A server on this machine. The figures are about its process, the CPU use of its threads, and the data that waits in
+//! its sockets.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -20,7 +21,7 @@ use crate::{
 
 /// A process whose name contains one of these words may be a server.
 const NAMES: [&str; 6] = ["redis", "valkey", "memcached", "keydb", "dragonfly", "redyno"];
-/// How often all processes are searched for a server that does not report its process ID: every 10 s.
+/// How often redyno searches all processes for a server that does not report its process ID: every 10 s.
 const SEARCH_EVERY_NS: u64 = 10 * SECOND_NS;
 
 /// A server on this machine.
@@ -30,8 +31,8 @@ pub struct LocalServer {
     counters: Gauges,
     threads: Threads,
     sockets: Result<Sockets, String>,
-    /// The rate of retransmitted segments at the last reading of the sockets, and the time of this reading in
-    /// ns.
+    /// The rate of retransmitted segments at the last reading of the sockets. The next field is the time of this
+    /// reading, in ns.
     retransmits: Option<f64>,
     read_ns: Option<u64>,
     pace: ReadingSchedule,
@@ -42,7 +43,7 @@ pub struct LocalServer {
 /// A process that was checked, with the result.
 struct CheckedProcess {
     pid: u32,
-    /// Whether the process is the server.
+    /// Whether the process is the server, or why this is unknown.
     verdict: Result<(), ProcessUnknown>,
 }
 
@@ -51,8 +52,8 @@ struct CheckedProcess {
 enum ProcessUnknown {
     /// The server runs on this machine, but its process is not visible.
     Unseen(String),
-    /// On this machine, the process ID belongs to no process, or to another program. So the server and its
-    /// sockets are in a container or on another machine.
+    /// On this machine, the process ID belongs to no process, or to another program. The server and its sockets are
+    /// then in a container or on another machine.
     Elsewhere(String),
 }
 
@@ -74,15 +75,15 @@ impl LocalServer {
         }
     }
 
-    /// Sets the number of `servers` on this machine. With more servers, redyno reads the sockets of each
-    /// server less often, so that all readings together take no more CPU time than for a single server.
+    /// Sets the number of `servers` on this machine. With more servers, redyno reads the sockets of each server less
+    /// often. All readings together then take no more CPU time than the readings for a single server.
     pub fn set_sharers(&mut self, servers: u64) {
         self.pace.set_sharers(servers);
     }
 
-    /// Returns a sample at `at_ns`: the figures of the machine and those of the server. `pid` is the process
-    /// ID that the server reports. `processes` contains the samples of other servers' processes at this
-    /// moment, by process ID. So if several servers share a process, it is read only once.
+    /// Returns a sample at `at_ns`. The sample contains the figures of the machine and the figures of the server. `pid`
+    /// is the process ID that the server reports. `processes` contains the samples of other servers' processes at this
+    /// moment, by process ID. If several servers share a process, the process is therefore read only once.
     pub fn sample(
         &mut self,
         at_ns: u64,
@@ -197,8 +198,8 @@ impl LocalServer {
     }
 }
 
-/// Returns whether a process has one of these sockets. Returns `None` if redyno has no permission to see the
-/// files of the process, or if no socket is known.
+/// Returns whether a process has one of these sockets. Returns `None` if no socket is known, or if redyno has no
+/// permission to see the files of the process.
 fn owns(tree: &Tree, pid: u32, listeners: &[ListeningSocket]) -> Option<bool> {
     let folder = format!("proc/{pid}/fd");
     let files = tree.names(&folder).ok().filter(|_| !listeners.is_empty())?;

@@ -1,13 +1,13 @@
-//! Samples the figures of this machine: its cores, memory, disks and network. Some figures describe redyno's
-//! own process: its connections, its memory, and the CPU time of its threads and their waits for a core. If a
-//! server runs on the machine, the figures also describe the server's process and sockets.
+//! Samples the figures of this machine: its cores, memory, disks and network. Some figures describe redyno's own
+//! process: its connections, its memory, and the CPU time of its threads. The waits of its threads for a core are also
+//! included. If a server runs on the machine, the figures also describe the server's process and sockets.
 //!
 //! ```text
 //! /proc, /sys ─► Draft: one part after the other ─► Sample ─► LocalServer: its process, its sockets ─► Sample
 //! ```
-//! For a part that cannot be read, the sample contains the reason instead of figures. This module only
-//! queries the operating system. The module `diagnose` interprets the figures. The only unsafe code of this
-//! file is `mallopt`, which has no safe wrapper.
+//! If a part cannot be read, the sample contains the reason instead of the figures of this part. This module only
+//! queries the operating system. The module `diagnose` interprets the figures. The only unsafe code of this file is
+//! `mallopt`, which has no safe wrapper.
 
 mod cpu;
 mod disks;
@@ -34,16 +34,15 @@ pub use own_thread::{Lap, OwnThread};
 pub use sample::{HostSample, Process};
 pub use sampler::Sampler;
 
-/// Makes the allocator request each block of 32 KiB or more from the operating system, and return the block as soon as
-/// it is freed. Also makes all threads share two areas for smaller blocks.
+/// Makes the allocator request each block of 32 KiB or more from the operating system. The allocator returns such a
+/// block as soon as the block is freed. Also makes all threads share two areas for smaller blocks.
 ///
-/// At every tick, a session allocates and frees latency distributions of tens of kilobytes, and keeps only
-/// small parts. By default, glibc places these small parts into the gaps of freed large blocks. This
-/// fragments the memory: after eight hours, a third of it was unused. Other C libraries place large blocks
-/// separately.
+/// At every tick, a session allocates latency distributions of tens of kilobytes. It frees them and keeps only small
+/// parts. By default, glibc places these small parts into the gaps of freed large blocks. This fragments the memory:
+/// after eight hours, a third of it was unused. Other C libraries place large blocks separately.
 ///
-/// By default, glibc has eight areas for each core, and each area keeps its own free memory: 15 MB with a hundred
-/// nodes. The threads of the load do not allocate while they measure.
+/// By default, glibc has eight areas for each core, and each area keeps its own free memory. With a hundred nodes, this
+/// free memory was 15 MB. The threads of the load do not allocate while they measure.
 pub fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {

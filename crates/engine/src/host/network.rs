@@ -1,12 +1,12 @@
-//! Reads the traffic of this machine's network interfaces, and the kernel's TCP counters. All figures are
-//! those of redyno's network namespace.
+//! Reads the traffic of this machine's network interfaces, and the kernel's TCP counters. All figures are figures of
+//! redyno's network namespace.
 
 use std::collections::HashMap;
 
 use super::{sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauge;
 
-/// The columns of `/proc/net/dev` for an interface: received bytes, packets dropped on receipt, sent bytes,
+/// The columns of `/proc/net/dev` for an interface. They are received bytes, packets dropped on receipt, sent bytes,
 /// and packets dropped on sending.
 const COLUMNS: [usize; 4] = [0, 3, 8, 11];
 
@@ -42,15 +42,16 @@ impl Interfaces {
         }
     }
 
-    /// Returns the bytes that an interface received or sent since the last reading, whichever is more.
+    /// Returns the larger of two numbers: the bytes that an interface received since the last reading, and the bytes
+    /// that it sent.
     fn added(&self, name: &str, [read, _, sent, _]: [f64; 4]) -> Option<f64> {
         let [before_read, before_sent] = self.0.get(name)?;
         Some((read - before_read).max(sent - before_sent).max(0.0))
     }
 }
 
-/// Returns the speed of an interface in bytes per second, or `None` if the kernel does not know it. Also
-/// returns `None` for an interface without a device, because the kernel invents its speed.
+/// Returns the speed of an interface in bytes per second, or `None` if the kernel does not know the speed. Also returns
+/// `None` for an interface without a device, because the kernel invents the speed of such an interface.
 fn speed(name: &str, tree: &Tree) -> Option<f64> {
     let folder = format!("sys/class/net/{name}");
     let mbit = tree.read(&format!("{folder}/speed")).ok()?.trim().parse::<f64>().ok();

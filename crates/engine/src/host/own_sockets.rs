@@ -1,4 +1,5 @@
-//! Finds redyno's own connections by their sockets. memcached needs this, because its clients have no names.
+//! Finds redyno's own connections by their sockets. This is necessary for memcached, because clients of memcached have
+//! no names.
 
 use std::{collections::HashSet, fs, net::IpAddr};
 
@@ -29,8 +30,8 @@ fn inode(file: &std::path::Path) -> Option<String> {
     Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
 }
 
-/// Returns whether `peer`, such as `0100007F:1F90`, is this address and port. For an IPv6 address, only the port is
-/// compared.
+/// Returns whether `peer`, such as `0100007F:1F90`, is the address and port given. For an IPv6 address, only the port
+/// is compared.
 fn is_at(peer: &str, host: Option<IpAddr>, port: u16) -> bool {
     let Some((address, found)) = peer.split_once(':') else { return false };
     let is_address = |host| match host {

@@ -1,12 +1,13 @@
-//! The CPU time of the calling thread since its last query, and how long the thread waited for a core.
+//! Measures the CPU time of the calling thread since the thread's last query, and how long the thread waited for a
+//! core.
 //!
 //! ```text
 //!  running ███   ██████     ██   CPU time: the thread's own clock
 //!  ready      ░░░      ░       ░ run-queue delay: it could have run, and no core was free (Linux)
 //!  asleep                 ...
 //! ```
-//! A query takes about a microsecond for two system calls: one reads the thread's clock, the other a `/proc`
-//! file that stays open. If a thread measures itself at the end of its tick (250 ms), it gets the figures of
+//! A query takes about a microsecond for two system calls. One call reads the thread's clock. The other call reads a
+//! `/proc` file that stays open. A thread that measures itself at the end of its tick (250 ms) gets the figures of
 //! exactly this tick. A separate measuring thread would be late whenever no core is free.
 
 use std::{os::unix::fs::FileExt, time::Instant};
@@ -18,8 +19,8 @@ use crate::clock::SECOND_NS;
 /// The CPU use of a thread between two queries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lap {
-    /// The time between the two queries in ns. The queries themselves are included, so that the CPU time never exceeds
-    /// this time.
+    /// The time between the two queries in ns. This time includes the queries themselves, so that the CPU time never
+    /// exceeds this time.
     pub length_ns: u64,
     /// The CPU time in ns, user and system together.
     pub cpu_ns: u64,
@@ -46,15 +47,15 @@ impl OwnThread {
         Self { since, cpu_ns: cpu_ns(), run_delay_ns: queue.delay_ns(), queue }
     }
 
-    /// Returns how long the thread has waited for a core since it began, in ns. Only the time in which the
-    /// thread was ready to run counts. Returns `None` if the system does not report this time. Must be called
-    /// on the measured thread. The current lap continues.
+    /// Returns how long the thread has waited for a core since it began, in ns. Only the time in which the thread was
+    /// ready to run counts. Returns `None` if the system does not report this time. Must be called on the thread that
+    /// is measured. The current lap continues.
     pub fn run_delay_ns(&self) -> Option<u64> {
         self.queue.delay_ns()
     }
 
     /// Ends the lap, returns the CPU use of the thread in this lap, and begins the next lap. Must be called on the
-    /// measured thread.
+    /// thread that is measured.
     pub fn lap(&mut self) -> Lap {
         let now = Instant::now();
         let (cpu_ns, run_delay_ns) = (cpu_ns(), self.queue.delay_ns());
@@ -105,8 +106,8 @@ impl RunQueue {
     }
 }
 
-/// Parses the second of the three numbers in a `schedstat` file: time on a core (ns), time in the run queue (ns),
-/// number of times on a core.
+/// Parses the second of the three numbers in a `schedstat` file. The numbers are the time on a core (ns), the time in
+/// the run queue (ns), and the number of times on a core.
 fn run_delay_of(schedstat: &[u8]) -> Option<u64> {
     std::str::from_utf8(schedstat).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }

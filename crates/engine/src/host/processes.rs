@@ -9,10 +9,10 @@ use crate::{
     untrusted,
 };
 
-/// How often processes are read: every 2 s.
+/// How often redyno reads the processes: every 2 s.
 const EVERY_NS: u64 = 2 * SECOND_NS;
-/// The largest number of processes in one reading. Reading a process takes about 10 µs. Further processes are
-/// read in the next readings.
+/// The largest number of processes in one reading. Reading a process takes about 10 µs. The next readings cover further
+/// processes.
 const MOST: usize = 2000;
 /// The largest number of processes in a sample.
 const MOST_BUSY: usize = 6;
@@ -26,8 +26,8 @@ pub(super) const MOST_THREADS: usize = 64;
 pub(super) struct Stat<'a> {
     /// The name, without arguments. The kernel cuts the name after 15 bytes.
     pub(super) name: &'a str,
-    /// `R` if the process runs or waits for a core, `S` if it sleeps, `D` if it waits for a disk, `T` if it is stopped,
-    /// …
+    /// The state of the process: `R` if it runs or waits for a core, `S` if it sleeps, `D` if it waits for a disk, `T`
+    /// if it is stopped, and so on.
     pub(super) state: char,
     /// The number of pages that were read from a disk.
     pub(super) major_faults: f64,
@@ -61,7 +61,7 @@ impl<'a> Stat<'a> {
 pub(super) struct Processes {
     seen: HashMap<u32, ProcessReading>,
     pace: ReadingSchedule,
-    /// The next reading begins at this process ID, because the last reading did not reach all processes.
+    /// The process ID at which the next reading begins, because the last reading did not reach all processes.
     resume: u32,
     /// The time of the last reading if this reading reached all processes.
     complete_ns: Option<u64>,
@@ -87,8 +87,8 @@ impl Default for Processes {
 }
 
 impl Processes {
-    /// Adds the busiest processes to a sample. If a new reading is due, takes them from a new reading,
-    /// otherwise from the last one.
+    /// Adds the busiest processes to a sample. If a new reading is due, this reading supplies the processes. Otherwise,
+    /// the last reading supplies them.
     pub(super) fn read(&mut self, at_ns: u64, draft: &mut SampleBuilder, tree: &Tree) {
         if self.pace.begins(at_ns) {
             let scanned = self.scan(at_ns, tree);

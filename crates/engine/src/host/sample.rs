@@ -9,8 +9,8 @@ use crate::gauge::Gauges;
 /// A sample: the figures of this machine since the previous sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSample {
-    /// The time since the previous sample, in seconds, or `None` for the first sample. The first sample has
-    /// no rates and shares.
+    /// The time since the previous sample, in seconds, or `None` for the first sample. The first sample contains no
+    /// rates or shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_s: Option<f64>,
     /// The gauges (sampled figures) of the machine and of the server's process. Rates are per second.
@@ -19,13 +19,14 @@ pub struct HostSample {
     /// The used share of each core, by the number of the core.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<f64>,
-    /// The processes that use most CPU time, the busiest first, without the processes of redyno and of the server.
+    /// The processes that use most CPU time, the busiest first. The processes of redyno and of the server are not
+    /// included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub busy: Vec<Process>,
     /// The server's process, if it runs on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Process>,
-    /// The kernel's clock source: `tsc`, `kvm-clock`, …; empty if unknown.
+    /// The kernel's clock source, such as `tsc` or `kvm-clock`. The text is empty if the clock source is unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub clock_source: String,
     /// The parts that cannot be read, each with the reason.

@@ -1,5 +1,5 @@
-//! Builds a sample of this machine's figures from counters: the difference between now and the previous
-//! sample.
+//! Builds a sample of this machine's figures from counters. Rates are the differences between the counters now and in
+//! the previous sample.
 
 use super::HostSample;
 use crate::gauge::{Gauge, Gauges};
@@ -12,7 +12,7 @@ const SHORTEST_S: f64 = 0.1;
 pub(super) struct SampleBuilder<'a> {
     /// The content of the sample so far.
     pub(super) sample: HostSample,
-    /// The counters at the previous reading, each under the gauge that is computed from the counter.
+    /// The counters at the previous reading. Each counter is stored under the gauge that is computed from it.
     counters: &'a mut Gauges,
 }
 
@@ -34,8 +34,8 @@ impl<'a> SampleBuilder<'a> {
         self.sample.gauges.set(gauge, value.map(|value| value + 0.0));
     }
 
-    /// Sets a gauge to the increase of `counter` per second. The gauge has no value in the first sample, in a sample
-    /// less than 0.1 s after the previous sample, and if the counter has decreased.
+    /// Sets a gauge to the increase of `counter` per second. The gauge has no value in the first sample, and in a
+    /// sample less than 0.1 s after the previous sample. It also has no value if the counter has decreased.
     pub(super) fn rate(&mut self, gauge: Gauge, counter: Option<f64>) {
         let added = counter.zip(self.counters[gauge]).map(|(now, before)| now - before);
         self.counters.set(gauge, counter);
@@ -43,9 +43,10 @@ impl<'a> SampleBuilder<'a> {
         self.level(gauge, rate.map(|(added, passed_s)| added / passed_s));
     }
 
-    /// Sets a gauge to a share: the increase of `counter_s`, in seconds, divided by the time since the
-    /// previous sample. The share is at most 1. The quotient can be larger, because the counter and redyno's
-    /// clock are not read at the same moment, or because the counter adds up the times of several cores.
+    /// Sets a gauge to a share. The share is the increase of `counter_s`, in seconds, divided by the time since the
+    /// previous sample. The share is at most 1. The quotient can be larger than 1. One reason is that the counter and
+    /// redyno's clock are not read at the same moment. Another reason is that the counter may add up the times of
+    /// several cores.
     pub(super) fn share(&mut self, gauge: Gauge, counter_s: Option<f64>) {
         self.rate(gauge, counter_s);
         let share = self.sample.gauges[gauge].map(|share| share.min(1.0));

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-/// TCP_ESTABLISHED, TCP_CLOSE_WAIT and TCP_LISTEN of the kernel.
+/// The states TCP_ESTABLISHED, TCP_CLOSE_WAIT and TCP_LISTEN of the kernel.
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
 const LISTEN: u8 = 10;
@@ -15,10 +15,10 @@ const LISTEN: u8 = 10;
 const HEADER: usize = 16;
 /// The length of a socket in a reply, without attributes (`struct inet_diag_msg`).
 const SOCKET: usize = 72;
-/// The attribute with `struct tcp_info`.
+/// The number of the attribute that contains `struct tcp_info`.
 const INFO: u16 = 2;
 
-/// If a connection has had no requests for this time, its round trip time is outdated. In ms.
+/// The time without requests after which the round trip time of a connection is outdated, in ms.
 const ACTIVE_MS: u32 = 2000;
 
 /// The sockets of a port.
@@ -26,13 +26,13 @@ const ACTIVE_MS: u32 = 2000;
 pub(super) struct Sockets {
     /// The listening sockets.
     pub(super) listeners: Vec<ListeningSocket>,
-    /// Bytes that were received, but that the program has not read.
+    /// The number of bytes that were received, but that the program has not read yet.
     pub(super) unread: u64,
     /// The largest number of unread bytes in one connection.
     pub(super) unread_largest: u64,
     /// The number of connections with unread bytes.
     pub(super) unread_connections: u64,
-    /// Bytes that the program has sent, and that the other side has not acknowledged.
+    /// The number of bytes that the program has sent, but that the other side has not acknowledged.
     pub(super) unsent: u64,
     /// The smoothed round trip time of each active connection, in µs.
     rtts_us: Vec<u32>,
@@ -62,7 +62,7 @@ impl Sockets {
     /// Returns the sockets of `port` in redyno's network namespace.
     ///
     /// # Errors
-    /// Returns the cause, in words, if the sockets are unknown.
+    /// Fails if the sockets are unknown. The error is the cause, in words.
     pub(super) fn of(port: u16) -> Result<Self, String> {
         let mut sockets = Self::default();
         let mut families = Vec::new();
@@ -128,8 +128,8 @@ impl Sockets {
     }
 }
 
-/// Returns the request for the sockets of a port, which consists of `struct nlmsghdr` and `struct inet_diag_req_v2`.
-/// `states` has a bit for each requested state of a socket.
+/// Returns the request for the sockets of a port. The request consists of `struct nlmsghdr` and
+/// `struct inet_diag_req_v2`. `states` has one bit for each requested state of a socket.
 fn request(family: u8, port: u16, states: u32, extensions: u8) -> [u8; HEADER + 56] {
     /// SOCK_DIAG_BY_FAMILY
     const KIND: u16 = 20;
@@ -184,8 +184,8 @@ mod of_system {
     pub(super) const FAMILIES: [u8; 2] = [libc::AF_INET as u8, libc::AF_INET6 as u8];
     /// The kernel sends at most 32 KiB in one piece.
     const PIECE: usize = 32 * 1024;
-    /// How long redyno waits for the kernel, which normally answers at once. The timeout only ensures that an error of
-    /// the kernel does not stop the sampler.
+    /// How long redyno waits for an answer of the kernel. The kernel normally answers at once. With this timeout, an
+    /// error of the kernel does not stop the sampler.
     const PATIENCE: Duration = Duration::from_secs(1);
 
     /// A connection to the kernel.

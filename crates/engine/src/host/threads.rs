@@ -25,7 +25,7 @@ pub(super) struct Threads {
 #[derive(Debug, Clone, Copy)]
 struct ThreadTimes {
     cpu_s: f64,
-    /// How long the thread was ready to run, but no core was free.
+    /// How long the thread was ready to run while no core was free.
     delay_s: Option<f64>,
     /// The number of times that the thread lost its core to another thread.
     preempted: Option<f64>,
@@ -57,8 +57,8 @@ impl ThreadTimes {
 
     /// Returns the increase since `before`, which was read `passed_s` seconds earlier.
     ///
-    /// The kernel counts a delay only when it ends. If a thread is ready at both readings and got no core
-    /// between them, it has waited all the time: to fall asleep, it would have needed a core.
+    /// The kernel counts a wait for a core only when the wait ends. If a thread is ready at both readings and got no
+    /// core between them, the thread has waited all the time. It would have needed a core to fall asleep.
     fn since(self, before: Self, passed_s: f64) -> Self {
         let added = |now: f64, then: f64| (now - then).max(0.0);
         let cpu_s = added(self.cpu_s, before.cpu_s);
@@ -88,16 +88,16 @@ struct SchedStat {
 }
 
 impl SchedStat {
-    /// Parses the three numbers of the file: time on a core in ns, time in the run queue in ns, number of times on a
-    /// core.
+    /// Parses the three numbers of the file. They are the time on a core in ns, the time in the run queue in ns, and
+    /// the number of times on a core.
     fn of(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().map_while(|number| number.parse::<f64>().ok());
         let mut next = || numbers.next();
         Some(Self { cpu_s: next()? / 1e9, delay_s: next()? / 1e9, turns: next()? })
     }
 
-    /// Returns whether the kernel keeps these figures. Every main thread has run, so zeros mean that the
-    /// kernel does not keep the figures.
+    /// Returns whether the kernel keeps these figures. Every main thread has run. Zeros therefore mean that the kernel
+    /// does not keep the figures.
     fn is_kept(&self) -> bool {
         self.cpu_s + self.delay_s > 0.0
     }

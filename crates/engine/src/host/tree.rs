@@ -10,7 +10,7 @@ use std::{
 /// whole file.
 const USUAL: usize = 4096;
 
-/// The directory with `proc` and `sys`: `/`, or the place where a container sees the files of its host.
+/// The directory with `proc` and `sys`. This is `/`, or the place where a container sees the files of its host.
 #[derive(Debug, Clone)]
 pub(super) struct Tree(PathBuf);
 
@@ -28,7 +28,7 @@ impl Tree {
     /// Returns the content of a file.
     ///
     /// # Errors
-    /// Returns the cause, in words, if the file cannot be read.
+    /// Fails if the file cannot be read. The error is the cause, in words.
     pub(super) fn read(&self, path: &str) -> Result<String, String> {
         let mut bytes = Vec::with_capacity(USUAL);
         let read = File::open(self.path(path)).and_then(|mut file| file.read_to_end(&mut bytes));
@@ -39,16 +39,16 @@ impl Tree {
     /// Returns the names of the files in a directory.
     ///
     /// # Errors
-    /// Returns the cause, in words, if the directory cannot be read.
+    /// Fails if the directory cannot be read. The error is the cause, in words.
     pub(super) fn names(&self, path: &str) -> Result<Vec<String>, String> {
         let entries = fs::read_dir(self.path(path)).map_err(|error| obstacle(path, &error))?;
         Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
     }
 
-    /// Returns those file names in a directory that are numbers, such as process IDs, in ascending order.
+    /// Returns the names of files in a directory that are numbers, such as process IDs, in ascending order.
     ///
     /// # Errors
-    /// Returns the cause, in words, if the directory cannot be read.
+    /// Fails if the directory cannot be read. The error is the cause, in words.
     pub(super) fn numbers(&self, path: &str) -> Result<Vec<u32>, String> {
         let mut numbers: Vec<u32> = self.names(path)?.iter().filter_map(|name| name.parse().ok()).collect();
         numbers.sort_unstable();

@@ -1,4 +1,5 @@
-//! Reads the causes of delays of programs on this machine: pressure (PSI), and the CPU limits of cgroups.
+//! Reads the causes of delays of programs on this machine. These causes are pressure (PSI), and the CPU limits of
+//! cgroups.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,7 +12,7 @@ use crate::{
     gauge::Gauge,
 };
 
-/// A share of pressure is computed over this time: 4 s. The kernel updates its totals of pressure every 2 s.
+/// The time over which a share of pressure is computed: 4 s. The kernel updates its totals of pressure every 2 s.
 const PRESSURE_NS: u64 = 4 * SECOND_NS;
 const PRESSURES: [(Gauge, &str); 3] =
     [(Gauge::HostCpuPressure, "cpu"), (Gauge::HostDiskPressure, "io"), (Gauge::HostMemoryPressure, "memory")];
@@ -50,11 +51,11 @@ impl Pressures {
     }
 }
 
-/// Returns how long CPU limits have stopped the process `pid`, in seconds. `self` means redyno. The time is
-/// the sum over the cgroup of the process, all outer cgroups, and all cores.
+/// Returns how long CPU limits have stopped the process `pid`, in seconds. If `pid` is `self`, the process is redyno
+/// itself. The time is the sum over the cgroup of the process, all outer cgroups, and all cores.
 ///
 /// # Errors
-/// Returns the cause, in words, if the time is unknown.
+/// Fails if the time is unknown. The error is the cause, in words.
 pub(super) fn throttled_s(tree: &Tree, pid: &str) -> Result<f64, String> {
     let groups = tree.read(&format!("proc/{pid}/cgroup"))?;
     let group = |line: &str| {

@@ -1,5 +1,5 @@
-//! Two knobs of an open loop: the distribution of the arrivals (when requests are due), and what happens to
-//! requests that cannot be sent in time.
+//! Two knobs of an open loop. The first is the distribution of the arrivals (the times when requests are due). The
+//! second decides what happens to requests that cannot be sent in time.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -15,13 +15,14 @@ pub enum Arrivals {
     /// Requests are due at equal intervals.
     #[default]
     Constant,
-    /// Requests are due at random intervals with an exponential distribution, as from many independent users.
+    /// Requests are due at random intervals with an exponential distribution. Many independent users send requests in
+    /// this way.
     Poisson,
     /// Requests are due at the times of a file, which may be a trace. These times are scaled, so that the mean rate
     /// is the rate of the load.
     Times,
-    /// Requests come in bursts. Within a burst, requests are due at equal short intervals, and between bursts at equal
-    /// longer intervals.
+    /// Requests come in bursts. Within a burst, requests are due at equal short intervals. Between bursts, they are due
+    /// at equal longer intervals.
     Bursty(Bursts),
 }
 
@@ -59,8 +60,8 @@ impl Bursts {
         self.moved(due_ns, (time, requests))
     }
 
-    /// Moves a time within its period. The first part of the period, which takes the share `from` of the
-    /// period, is stretched or shortened to the share `to`. The rest of the period takes the remaining share.
+    /// Moves a time within its period. The first part of the period has the share `from` of the period. It is stretched
+    /// or shortened to the share `to`. The rest of the period takes the remaining share.
     fn moved(self, at_ns: f64, (from, to): (f64, f64)) -> f64 {
         let period_ns = f64::from(self.period_ms) * 1e6;
         let periods = (at_ns / period_ns).floor();
@@ -114,11 +115,11 @@ crate::named_values! {
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Rhythm {
-        /// Before a client sends, redyno reads all replies that have arrived for all clients. So the server
-        /// receives many requests at a time, as from other load generators.
+        /// Before a client sends, redyno reads all replies that have arrived for all clients. The server then receives
+        /// many requests at a time, as from other load generators.
         #[default]
         Grouped "grouped",
-        /// A client sends as soon as its own replies have arrived, as independent clients do.
+        /// A client sends as soon as its own replies have arrived. Independent clients send in this way.
         Spread "spread",
     }
 }
@@ -154,7 +155,7 @@ impl Arrivals {
     /// The values on the command line.
     pub const NAMES: &[&str] = &["constant", "poisson", "times", "bursty 10x 1s/10s"];
 
-    /// Returns the rate within bursts as a multiple of the mean rate; 1 without bursts.
+    /// Returns the rate within bursts as a multiple of the mean rate. Returns 1 without bursts.
     pub fn peak(self) -> f64 {
         let Self::Bursty(bursts) = self else { return 1.0 };
         let (requests, time) = bursts.shares();

@@ -1,4 +1,4 @@
-//! How a knob changes: by a step, or to a typed value.
+//! Changes a knob by a step, or to a typed value.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::workload::{
 };
 
 impl Knob {
-    /// Returns the knob's value in `knobs` if it is a whole number, or a length of time that is always the same, in µs.
-    /// A length of 0 is `none`.
+    /// Returns the knob's value in `knobs` as a number, if the value is a whole number or a fixed length of time in µs.
+    /// A length of 0 means `none`.
     pub fn number(self, knobs: &Knobs) -> Option<u64> {
         let workload = &knobs.workload;
         let fixed = |length: Option<RandomLength>| length.map_or(Some(0), RandomLength::fixed_us);
@@ -37,7 +37,7 @@ impl Knob {
         }
     }
 
-    /// Returns `knobs` with this number as the knob's value. Knobs that have no numbers stay the same.
+    /// Returns `knobs` with this number as the knob's value. A knob without numbers stays the same.
     ///
     /// # Errors
     /// Fails if the number is too large, or if it would leave no operation with a weight.
@@ -140,8 +140,8 @@ impl Knob {
         next.min(self.most())
     }
 
-    /// Returns `knobs` with this knob set to the typed value: a count or size with an optional suffix, a percentage,
-    /// `max` for a rate, or a distribution with its parameters.
+    /// Returns `knobs` with this knob set to the typed value. The value can be a count or size with an optional suffix,
+    /// a percentage, `max` for a rate, or a distribution with its parameters.
     ///
     /// # Errors
     /// Fails if the text is invalid or out of range. The message gives the reason.

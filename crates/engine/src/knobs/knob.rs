@@ -1,4 +1,4 @@
-//! A knob: its name, how its value is shown, and which values can be typed.
+//! A knob. This module contains its name, how its value is shown, and the values that can be typed.
 
 use super::{Backlog, Knobs, RandomLength, Rhythm, steps::DISTRIBUTIONS};
 use crate::{
@@ -58,7 +58,7 @@ pub enum Knob {
 }
 
 impl Knob {
-    /// All knobs except the weights of single operations: first the knobs of the panel, in its order.
+    /// All knobs except the weights of single operations. The knobs of the panel come first, in the order of the panel.
     pub const ALL: [Self; 19] = [
         Self::Clients,
         Self::Pipeline,
@@ -81,7 +81,7 @@ impl Knob {
         Self::Workload,
     ];
 
-    /// The knobs that are not on the panel, and whose values are fields of [`Knobs`].
+    /// The knobs that are not on the panel, and that have a value in a field of [`Knobs`].
     pub const ALONE: [Self; 5] =
         [Self::Backlog, Self::Rhythm, Self::Reconnect, Self::Think, Self::SessionLength];
 
@@ -107,7 +107,7 @@ impl Knob {
         Self::ALL.into_iter().filter(is_there).chain(weights).collect()
     }
 
-    /// Returns the operation whose weight this knob is, or `None` for other knobs.
+    /// Returns the operation whose weight is this knob. Returns `None` for other knobs.
     pub(super) fn operation(self, knobs: &Knobs) -> Option<&Operation> {
         let Self::Weight(place) = self else { return None };
         knobs.workload.operations.get(usize::from(place))
@@ -134,7 +134,7 @@ impl Knob {
         Some((setting, value.trim()))
     }
 
-    /// Returns the knob's name, as it is on screen and as a user types it.
+    /// Returns the knob's name, as the screen shows it and as a user types it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clients => "clients",
@@ -168,14 +168,14 @@ impl Knob {
         }
     }
 
-    /// Returns the name and the value of each knob in [`ALONE`](Self::ALONE) that has an effect and whose value
-    /// differs from its value in `base`.
+    /// Returns the knobs in [`ALONE`](Self::ALONE) that have an effect and differ from their value in `base`. Each knob
+    /// is a name and a value.
     pub fn changed_alone(base: &Knobs, now: &Knobs) -> Vec<(&'static str, String)> {
         let changed = |knob: &Self| knob.applies(now) && knob.value(now) != knob.value(base);
         Self::ALONE.into_iter().filter(changed).map(|knob| (knob.name(), knob.value(now))).collect()
     }
 
-    /// Returns whether the values are whole numbers or lengths of time, so that a sweep can vary the knob.
+    /// Returns whether the values of the knob are whole numbers or lengths of time. A sweep can vary such a knob.
     pub fn is_number(self) -> bool {
         !matches!(
             self,

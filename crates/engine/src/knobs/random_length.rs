@@ -22,7 +22,7 @@ pub enum RandomLength {
         /// The longest length.
         to_us: u32,
     },
-    /// The lengths have an exponential distribution: short lengths are frequent, and a few lengths are several times
+    /// The lengths have an exponential distribution. Short lengths are frequent, and a few lengths are several times
     /// the mean.
     Exponential {
         /// The mean length.
@@ -42,7 +42,7 @@ impl RandomLength {
         length as u64
     }
 
-    /// Returns the length in µs if it is always the same.
+    /// Returns the length in µs if the length is always the same.
     pub fn fixed_us(self) -> Option<u64> {
         match self {
             Self::Uniform { from_us, to_us } => (from_us == to_us).then_some(to_us.into()),

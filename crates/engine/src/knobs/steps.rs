@@ -2,7 +2,7 @@
 
 use crate::workload::Distribution;
 
-/// The highest rate that steps can set; the next step up sets `max`. A higher rate must be typed.
+/// The highest rate that steps can set. The next step up sets `max`. A higher rate must be typed.
 const HIGHEST_TURNED_RATE: u64 = 5_000_000;
 /// By how many percentage points a step changes the share of reads.
 const READS_STEP: u64 = 5;
@@ -73,7 +73,7 @@ fn next_whole(n: f64, direction: Direction) -> f64 {
     }
 }
 
-/// Returns the multiple of [`READS_STEP`] that follows `percent` in this direction, 0 or more.
+/// Returns the multiple of [`READS_STEP`] that follows `percent` in this direction. The result is 0 or more.
 pub(super) fn turned_percent(percent: f64, direction: Direction) -> u64 {
     let next = next_whole(percent / READS_STEP as f64, direction);
     next.max(0.0) as u64 * READS_STEP
@@ -98,9 +98,9 @@ pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64)
 pub(super) const DISTRIBUTIONS: [&str; 7] =
     ["uniform", "zipfian", "latest", "hotspot", "exponential", "gaussian", "sequential"];
 
-/// Returns the distribution that follows in this direction in [`DISTRIBUTIONS`], with the same exponent. The last
-/// distribution in this direction stays the same. A distribution that is not in the list is followed by the first
-/// distribution of the list.
+/// Returns the distribution that follows in this direction in [`DISTRIBUTIONS`], with the same exponent. If there is no
+/// further distribution in this direction, the distribution stays the same. After a distribution that is not in the
+/// list comes the first distribution of the list.
 pub(super) fn turned_distribution(drawn: Distribution, direction: Direction) -> Distribution {
     let at = DISTRIBUTIONS.iter().position(|name| *name == drawn.name());
     let next = at.map_or(0, |at| if direction == Direction::Up { at + 1 } else { at.saturating_sub(1) });

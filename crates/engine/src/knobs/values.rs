@@ -14,7 +14,7 @@ use crate::{
 pub const MAX_CLIENTS: u32 = 18_000;
 /// The deepest pipeline.
 pub const MAX_PIPELINE: u32 = 10_000;
-/// The largest number of keys, so that the number of a key has at most twelve digits.
+/// The largest number of keys. With this limit, the number of a key has at most twelve digits.
 pub const MAX_KEYSPACE: u64 = 999_999_999_999;
 
 /// The knobs: all settings of the load at one moment. A change of these settings begins a new segment of
@@ -27,9 +27,9 @@ pub struct Knobs {
     pub clients: u32,
     /// Requests that a client sends before it waits for their replies, 1 to [`MAX_PIPELINE`].
     pub pipeline: u32,
-    /// The rate of an open loop: the number of requests per second of all clients together. These requests
-    /// are due on a schedule that does not wait for replies. With `None`, the loop is closed: a client sends
-    /// again when it has received all replies.
+    /// The rate of an open loop: the number of requests per second of all clients together. These requests are due on a
+    /// schedule that does not wait for replies. With `None`, the loop is closed. A client then sends again when it has
+    /// received all replies.
     pub rate: Option<u32>,
     /// The distribution of the times when requests are due, in an open loop.
     pub arrivals: Arrivals,

@@ -1,13 +1,13 @@
-//! The part of a workload that a user can change while the load runs: weights of operations, the share of reads, and
-//! the distribution of keys.
+//! The part of a workload that a user can change while the load runs. These are weights of operations, the share of
+//! reads, and the distribution of keys.
 
 use std::sync::Arc;
 
 use crate::workload::{Distribution, Operation, SearchNumber, Workload};
 
 impl Workload {
-    /// Returns whether GET and SET are the only operations. If so, a user sets the share of reads instead of
-    /// their weights.
+    /// Returns whether GET and SET are the only operations. In this case, a user sets the share of reads instead of the
+    /// weights.
     pub fn has_get_and_set_alone(&self) -> bool {
         let mut names: Vec<_> = self.operations.iter().map(|operation| operation.name.as_str()).collect();
         names.sort_unstable();
@@ -44,8 +44,8 @@ impl Workload {
         self.place("GET").zip(self.place("SET"))
     }
 
-    /// Returns the share of GETs among all GETs and SETs, 0 to 1, or `None` if the workload lacks GET or SET, or if
-    /// both have the weight 0.
+    /// Returns the share of GETs among all GETs and SETs, 0 to 1. Returns `None` if the workload lacks GET or SET, or
+    /// if both have the weight 0.
     pub fn read_share(&self) -> Option<f64> {
         let weight = |place: usize| f64::from(self.operations[place].weight);
         let (get, set) = self.read_and_write().map(|(get, set)| (weight(get), weight(set)))?;
@@ -68,8 +68,8 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Divides all weights by their greatest common divisor. So if a user changes the share of reads and
-    /// changes it back, the weights are the same as before.
+    /// Divides all weights by their greatest common divisor. The weights are then the same as before if a user changes
+    /// the share of reads and changes it back.
     fn reduce(&mut self) {
         let divisor = self.operations.iter().fold(0, |divisor, o| gcd(divisor, o.weight)).max(1);
         self.operations.iter_mut().for_each(|operation| operation.weight /= divisor);
@@ -101,7 +101,7 @@ impl Workload {
         Arc::new(workload)
     }
 
-    /// Returns whether the workload itself sets the number of keys in each of its sets of keys, so that no knob changes
+    /// Returns whether the workload itself sets the number of keys in each of its sets of keys. If so, no knob changes
     /// these numbers. Returns false if the workload has no keys.
     pub fn has_own_keys(&self) -> bool {
         !self.keys.is_empty() && self.keys.values().all(|keys| keys.count.is_some())

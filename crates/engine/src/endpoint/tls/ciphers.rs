@@ -34,7 +34,7 @@ pub struct UnknownCipher {
     known: String,
 }
 
-/// The cipher suites that are offered for each TLS version, the preferred one first. By default, all supported
+/// The cipher suites that are offered for each TLS version. The preferred suite comes first. By default, all supported
 /// suites are offered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ciphers {
@@ -43,8 +43,8 @@ pub struct Ciphers {
 }
 
 impl Ciphers {
-    /// Offers only the suites in `names` for TLS 1.2. Colons separate the names. As in OpenSSL, `DEFAULT`,
-    /// `ALL` and `HIGH` mean all supported suites, and `-` or `!` before a name removes the suite.
+    /// Offers only the suites in `names` for TLS 1.2. Colons separate the names. As in OpenSSL, `DEFAULT`, `ALL` and
+    /// `HIGH` mean all supported suites. `-` or `!` before a name removes the suite.
     ///
     /// # Errors
     /// Fails if a name is unknown. The error contains the name.
@@ -62,7 +62,7 @@ impl Ciphers {
         Ok(())
     }
 
-    /// Restricts the connection to one TLS version: TLS 1.3 if `is_13` is true, otherwise TLS 1.2.
+    /// Restricts the connection to one TLS version. This is TLS 1.3 if `is_13` is true, and TLS 1.2 otherwise.
     pub fn speak_only(&mut self, is_13: bool) {
         *(if is_13 { &mut self.of_12 } else { &mut self.of_13 }) = Some(Vec::new());
     }

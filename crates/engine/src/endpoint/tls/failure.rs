@@ -48,7 +48,7 @@ pub enum TlsFailure {
     /// The certificate is not valid yet.
     #[error("the server's certificate is not valid yet; check the clocks of both machines")]
     NotYetValid,
-    /// The certificate is not for a server, but for a CA or a client.
+    /// The certificate is not for a server. It is for a CA or a client.
     #[error(
         "the server's certificate is not a server certificate ({0}); give the server its own certificate, signed by the \
          CA, or trust any server with --insecure"

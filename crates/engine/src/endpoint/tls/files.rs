@@ -1,4 +1,4 @@
-//! Reads certificates and keys for TLS from PEM files, and reports errors in them.
+//! Reads certificates and keys for TLS from PEM files, and reports errors in these files.
 
 use std::{
     fs::OpenOptions,
@@ -14,7 +14,7 @@ use rustls::pki_types::{
 };
 use thiserror::Error;
 
-/// The largest accepted file: the certificates of all CAs of a system have less than 1 MiB.
+/// The largest accepted file, in bytes. The certificates of all CAs of a system have less than 1 MiB.
 const MOST_BYTES: u64 = 16 << 20;
 /// How long a pipe may take to deliver a certificate or key: 5 s.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -62,7 +62,7 @@ pub enum TlsError {
         /// The error.
         cause: String,
     },
-    /// The client certificate has X.509 version 1, as `openssl x509 -req` writes without extensions.
+    /// The client certificate has X.509 version 1. `openssl x509 -req` writes such certificates without extensions.
     #[error(
         "--cert {path}: the certificate has X.509 version 1, which rustls does not accept; sign it again as version 3: \
          openssl x509 -req ... -extfile FILE, with 'extendedKeyUsage=clientAuth' in FILE",
@@ -91,16 +91,16 @@ pub enum TlsError {
     #[error("--key {key}: this is not the key of the certificate in {certificate}",
         key = .0.key.display(), certificate = .0.certificate.display())]
     OtherKey(ClientCertificate),
-    /// No CA is trusted by the system.
+    /// The system trusts no CA.
     #[error("this system has no CA certificates{0}; name the server's CA with --cacert FILE")]
     NoSystemRoots(String),
-    /// No certificate can have this name.
+    /// No certificate can have the requested name.
     #[error("a certificate cannot have the name '{0}'; give the server's name with --sni NAME")]
     ServerName(String),
     /// TLS was requested on a unix socket.
     #[error("a unix socket takes no TLS; leave out --tls, or name host and port")]
     UnixSocket,
-    /// The name in the certificate of a service's primary is unknown.
+    /// The primary of a Sentinel service uses TLS, but the name in its certificate is unknown.
     #[error(
         "the primary of a Sentinel service may change, so its certificate's name is unknown; give this name with --sni"
     )]
@@ -171,7 +171,7 @@ fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     bounded(path).map_err(|error| TlsError::unreadable(option, path, &error))
 }
 
-/// Reads a file, or a pipe such as `<(command)` in a shell. Fails for a device without an end, and for a pipe
+/// Reads a file, or a pipe such as `<(command)` in a shell. Fails for a device whose data never ends, and for a pipe
 /// without a writer.
 fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     // Without O_NONBLOCK, opening a pipe would wait for a writer.

@@ -24,7 +24,7 @@ pub enum Trust {
         /// A directory of files with PEM certificates.
         directory: Option<PathBuf>,
     },
-    /// Any server: the traffic is encrypted, but the identity of the server is not verified.
+    /// Any server is trusted. The traffic is encrypted, but the identity of the server is not verified.
     Anybody,
 }
 
@@ -35,11 +35,11 @@ pub struct TlsSettings {
     pub trust: Trust,
     /// The client certificate.
     pub client: Option<ClientCertificate>,
-    /// The server name, by default the host of the address. redyno sends it to the server (SNI), and the
-    /// server's certificate must contain it.
+    /// The server name. By default, it is the host of the address. redyno sends this name to the server (SNI). The
+    /// server's certificate must contain this name.
     pub server_name: Option<String>,
-    /// Whether a trusted CA's signature is enough. Then redyno does not check the name in the certificate,
-    /// and sends a name to the server only if `server_name` is set.
+    /// Whether a trusted CA's signature is enough. If true, redyno does not check the name in the certificate. It sends
+    /// a name to the server only if `server_name` is set.
     pub ca_only: bool,
     /// The cipher suites that are offered to the server.
     pub ciphers: Ciphers,

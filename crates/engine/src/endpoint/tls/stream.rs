@@ -1,4 +1,4 @@
-//! A TLS stream: the caller reads and writes plaintext, and the socket transports TLS records.
+//! A TLS stream. The caller reads and writes plaintext, and the socket transports TLS records.
 //!
 //! ```text
 //!  read  ◄── plaintext ◄─ session ◄─ records ◄── socket
@@ -13,9 +13,9 @@ use rustls::ClientConnection;
 use super::{Tls, TlsFailure};
 
 /// The largest number of bytes of TLS records without plaintext that one read accepts: 64 KiB. A record has at most 16
-/// KiB, and only a hostile server sends many records without data.
+/// KiB. Only a hostile server sends many records without data.
 const IN_VAIN: usize = 64 * 1024;
-/// The longest accepted handshake in bytes, 1 MiB: ten times the longest chain of certificates.
+/// The longest accepted handshake: 1 MiB. This is ten times the longest chain of certificates.
 const HANDSHAKE: usize = 1 << 20;
 
 /// The number of the server's first bytes that are kept until the handshake is complete. These bytes are enough to
@@ -73,7 +73,8 @@ impl<S: Read + Write> TlsStream<S> {
     /// Continues the handshake as far as the socket allows. Returns whether the handshake is done.
     ///
     /// # Errors
-    /// Returns a [`TlsFailure`] or the socket's error, which is `UnexpectedEof` if the server closed the connection.
+    /// Fails with a [`TlsFailure`] or the socket's error. The error is `UnexpectedEof` if the server closed the
+    /// connection.
     pub fn shake_hands(&mut self) -> io::Result<bool> {
         let mut taken = 0;
         while taken <= HANDSHAKE {
@@ -94,7 +95,7 @@ impl<S: Read + Write> TlsStream<S> {
         Err(io::Error::new(io::ErrorKind::InvalidData, "the server's TLS handshake does not end"))
     }
 
-    /// Returns whether TLS records wait to be written to the socket; [`flush`](Write::flush) writes them.
+    /// Returns whether TLS records wait to be written to the socket. [`flush`](Write::flush) writes these records.
     #[inline]
     pub fn wants_write(&self) -> bool {
         self.session.wants_write()
@@ -110,8 +111,8 @@ impl<S: Read + Write> TlsStream<S> {
         self.push_records().map_err(|error| self.last_words(error))
     }
 
-    /// Reads the server's last TLS alert after a failed write. If a server refuses a client, it sends the
-    /// reason and disconnects. This reason is more useful than the error of the write.
+    /// Reads the server's last TLS alert after a failed write. If a server refuses a client, the server sends the
+    /// reason and then disconnects. This reason is more useful than the error of the write.
     fn last_words(&mut self, error: io::Error) -> io::Error {
         let mut taken = 0;
         while taken <= IN_VAIN {
@@ -183,9 +184,9 @@ impl<S: Read + Write> TlsStream<S> {
 }
 
 impl<S: Read + Write> Read for TlsStream<S> {
-    /// Reads plaintext in the same way as from a plain non-blocking socket. If the read does not fill
-    /// `buffer`, the socket is empty and no plaintext is left. The only exception: if the server sends many
-    /// records without data, the read ends early, so that the caller can check the time.
+    /// Reads plaintext in the same way as from a plain non-blocking socket. If the read does not fill `buffer`, the
+    /// socket is empty and no plaintext is left. There is one exception. If the server sends many records without data,
+    /// the read ends early, so that the caller can check the time.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         if let Some(error) = self.failed.take() {
@@ -222,8 +223,8 @@ impl<S: Read + Write> Read for TlsStream<S> {
 }
 
 impl<S: Read + Write> Write for TlsStream<S> {
-    /// Accepts plaintext until the socket does not accept the TLS records of earlier plaintext any more. The
-    /// last record may still wait to be written to the socket, see [`wants_write`](Self::wants_write).
+    /// Accepts plaintext until the socket accepts no more TLS records of earlier plaintext. The last record may still
+    /// wait to be written to the socket, see [`wants_write`](Self::wants_write).
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut taken = 0;
         loop {

@@ -1,5 +1,5 @@
-//! Decides whether redyno trusts a server's TLS certificate. Normally a CA must have signed the certificate:
-//! a CA of the system, or a CA from a file. The user can also choose to trust all servers.
+//! Decides whether redyno trusts a server's TLS certificate. Normally, a CA of the system or a CA from a file must have
+//! signed the certificate. The user can also choose to trust all servers.
 
 use std::{
     collections::BTreeSet,
@@ -20,8 +20,8 @@ use rustls::{
 
 use super::{TlsError, files::certificates};
 
-/// Loads the CA certificates that the system trusts. Invalid certificates are skipped, as in every TLS
-/// library, because some systems have very old certificates.
+/// Loads the CA certificates that the system trusts. Invalid certificates are skipped, because some systems have very
+/// old certificates. All TLS libraries skip them.
 pub(super) fn system() -> Result<RootCertStore, TlsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -59,9 +59,8 @@ fn add(
     found.into_iter().try_for_each(|certificate| roots.add(certificate).map_err(broken))
 }
 
-/// Adds every certificate of every file in a directory. redyno reads files of any name. OpenSSL reads only
-/// files that have a hash as their name. Files without a certificate are skipped, but at least one file must
-/// contain a certificate.
+/// Adds every certificate of every file in a directory. redyno reads files of any name. OpenSSL reads only files whose
+/// name is a hash. Files without a certificate are skipped. At least one file must contain a certificate.
 fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsError> {
     const OPTION: &str = "--cacertdir";
     let unreadable = |error: std::io::Error| TlsError::unreadable(OPTION, directory, &error);
@@ -85,9 +84,9 @@ fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsE
     Ok(())
 }
 
-/// Trusts a server whose name is not checked. With `roots`, a CA in `roots` must have signed the certificate.
-/// Without `roots`, every certificate is accepted. The handshake still proves that the server has the private
-/// key of its certificate.
+/// Trusts a server without checking its name. With `roots`, a CA in `roots` must have signed the certificate. Without
+/// `roots`, every certificate is accepted. The handshake still proves that the server has the private key of its
+/// certificate.
 #[derive(Debug)]
 pub(super) struct AnyName {
     pub(super) roots: Option<RootCertStore>,
