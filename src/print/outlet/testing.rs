@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// A time limit longer than any successful step takes.
+/// A time limit that is longer than any successful step.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
 /// A reader for tests, which can be stopped. The reader keeps the text that it has read.

@@ -11,8 +11,8 @@
 //! measurement against it shows the cost of the load generator. The server has no persistence, replication or scripts.
 //! The only transaction commands are MULTI and EXEC. Several servers can form a cluster.
 //!
-//! The built-in server does not depend on redyno's load, probes, sessions or screens. Both use the clock, the units,
-//! the slots of keys and the type of a password.
+//! The built-in server does not depend on redyno's load, probes, sessions or screens. The built-in server uses only
+//! redyno's clock, units, slots of keys and type of a password.
 
 mod channels;
 mod cluster;

@@ -137,8 +137,8 @@ fn values(runs: &[Run], operation: Option<&str>, figure: Figure) -> Vec<f64> {
     runs.iter().filter_map(of).collect()
 }
 
-/// Returns the value of a side from the values of its runs. Errors and lost messages have the sum, maxima the largest
-/// value, and gauges the mean. All other figures have the geometric mean.
+/// Returns the value of a side from the values of its runs. The value is the sum for errors and lost messages, the
+/// largest value for maxima, and the mean for gauges. For all other figures, the value is the geometric mean.
 fn joined(values: &[f64], figure: Figure, is_gauge: bool) -> Option<f64> {
     let mean = |of: fn(f64) -> f64| values.iter().map(|value| of(*value)).sum::<f64>() / values.len() as f64;
     (!values.is_empty()).then(|| match figure.unit {

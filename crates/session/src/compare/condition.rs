@@ -250,9 +250,9 @@ impl Condition {
         }
     }
 
-    /// Returns the condition if the new side of a comparison meets it. A condition may be on a change. If the verdict
-    /// is then *no difference*, a change of 0 must also meet the condition. A condition may also be on a value. If
-    /// several runs then meet the condition, the function prefers a run that certainly meets it.
+    /// Returns the condition if the new side of a comparison meets it. For a condition on a change with the verdict *no
+    /// difference*, a change of 0 must also meet the condition. For a condition on a value, the function prefers a run
+    /// that certainly meets the condition.
     pub fn of_runs(&self, base: &[Run], new: &[Run]) -> Option<MetCondition> {
         let Bound::Change(_) = self.bound else {
             let met = new.iter().filter_map(|run| self.of_row(&run.row(), run.is_open()));

@@ -20,8 +20,8 @@ impl TestServer {
         Self::with("", FaultScript::new(Vec::new(), 1))
     }
 
-    /// Creates a server with this script of faults and this password. An empty password means that clients
-    /// need none.
+    /// Creates a server with this script of faults and this password. An empty password means that clients need no
+    /// password.
     pub fn with(password: &str, script: FaultScript) -> Self {
         let stop = Arc::new(StopSignal::default());
         let engine = Engine::new(ServerParameters::new(6379, password), script, Arc::clone(&stop), 1);

@@ -67,8 +67,7 @@ pub struct ServerParameters {
 }
 
 impl ServerParameters {
-    /// Returns the defaults, with this port and this password. An empty password means that clients need
-    /// none.
+    /// Returns the defaults, with this port and this password. An empty password means that clients need no password.
     pub fn new(port: u16, password: &str) -> Self {
         let values = PARAMETERS.map(|(name, _, default)| match name {
             "port" => port.to_string(),

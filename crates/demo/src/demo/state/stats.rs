@@ -55,8 +55,8 @@ pub struct ServerStats {
     pub commands_processed: u64,
     /// Traffic.
     pub net: NetCounters,
-    /// Recent samples, the newest first. Each has a time in nanoseconds, and the number of commands that had run by
-    /// then.
+    /// Recent samples, the newest first. Each sample has a time in nanoseconds, and the number of commands until this
+    /// time.
     samples: VecDeque<(u64, u64)>,
 }
 
