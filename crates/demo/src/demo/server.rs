@@ -59,7 +59,7 @@ pub enum Error {
     /// Another server listens on this address.
     #[error("{0} is taken: another server listens there")]
     Taken(SocketAddr),
-    /// The server cannot listen on the address or the unix socket, for another reason than [`Taken`](Self::Taken).
+    /// The server cannot listen on the address or the unix socket, for another reason than [`Taken`](Error::Taken).
     #[error("cannot listen at {place}")]
     Listen {
         /// The address or the path of the unix socket.
