@@ -1,7 +1,7 @@
 //! redyno: a load generator and latency monitor for Redis, Valkey and memcached.
 //!
-//! The central idea of the code: **a session is a stream of records**. A live measurement produces the stream, and a
-//! file stores it. The screen, the printed lines and every export are computed from this stream.
+//! The central idea of the code is that **a session is a stream of records**. A live measurement produces the stream,
+//! and a file stores the stream. The screen, the printed lines and every export are computed from this stream.
 //!
 //! ```text
 //!              orders: knobs, CONFIG, marks, stop
@@ -14,9 +14,10 @@
 //!                                           └─► sinks: printed lines, JSON lines
 //! ```
 //!
-//! The modules are called *rooms*. The table lists the content of each room. The last column lists what the code of a
-//! room must not use. *Pure* means: no I/O and no clock. The *knobs* are the load settings that a user can change while
-//! the load runs. The *control plane* polls the server's own figures and changes its parameters.
+//! The modules are called *rooms*. The table lists the content of each room. The last column lists the things that the
+//! code of a room must not use. *Pure* means that the code uses no I/O and no clock. The *knobs* are the load settings
+//! that a user can change while the load runs. The *control plane* polls the server's own figures and changes its
+//! parameters.
 //!
 //! | room | content | must not know |
 //! |---|---|---|
@@ -26,7 +27,7 @@
 //! | [`untrusted`] | the escaping of text that comes from servers, files and certificates | who shows it |
 //! | [`stats`] | latency distributions, percentiles | I/O |
 //! | [`protocol`] | bytes: the protocols of the servers, request templates, the resumable parser that skips replies | sockets, time |
-//! | [`workload`] | what is requested: operations, keys, values, records of a file, and the program that they compile to; the setup before the load | sockets, time |
+//! | [`workload`] | the requests: operations, keys, values, records of a file, and the program that they compile to; the setup before the load | sockets, time |
 //! | [`knobs`] | the settings that can change during a session: names, steps, limits, text, presets | how the engine applies them |
 //! | [`endpoint`] | how a server is reached: address, credentials, TLS, greeting, transport; the nodes of a cluster and the owners of its slots; whether a server is the expected one | load |
 //! | [`host`] | CPU time and other figures of this machine, of the server's process, and of redyno's own threads | load, records |

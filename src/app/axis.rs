@@ -6,21 +6,21 @@
 //!   0.26 s            ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅    a twentieth longer, and room for what comes
 //!   2 s, and moves    ▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅▆▆▇▅▅▆
 //! ```
-//! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is
-//! full, the columns become longer in small steps. So the whole session stays visible, and the screen seldom
-//! redraws the picture. If the user chose to see the last minutes, the columns have a largest length; after
-//! that the view scrolls. Columns begin at whole multiples of their length, so the picture does not move
-//! while the length stays the same. A still picture is easy to read and needs few bytes on a slow terminal
-//! connection.
+//! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is full, the
+//! columns become longer in small steps. The whole session therefore stays visible, and the screen seldom redraws the
+//! picture. If the user has chosen to see the last minutes, the columns have a largest length. With columns of this
+//! length, the view scrolls. Columns begin at whole multiples of their length, so the picture does not move while the
+//! length stays the same. A still picture is easy to read and needs few bytes on a slow terminal connection.
 //!
-//! This file also has the vertical axis of a chart: its range of values, and when the range changes.
+//! This file also has the vertical axis of a chart: its range of values, and the conditions under which this range
+//! changes.
 //!
 //! ```text
 //!   high ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌▲╌╌   beyond: clipped, with a mark
 //!        │      ▁▁▂▁▁▁▂▁▁▁▁▂▁█▁    what should be seen, with a margin on both sides
 //!    low ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
 //! ```
-//! If the range followed every value, the picture would move all the time. So the range changes only if an
+//! If the range followed every value, the picture would move all the time. The range therefore changes only if an
 //! important value is outside, or if the range is much larger than needed.
 
 use std::cmp::Ordering;
@@ -30,7 +30,7 @@ use crate::{
     session::{Timeline, timeline::Window},
 };
 
-/// The horizontal axis of a chart: which period of time each column shows.
+/// The horizontal axis of a chart. It defines the period of time in each column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeAxis {
     /// The number of the first column after the axis. Column 0 begins at the start of the session.
@@ -42,9 +42,9 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Returns an axis with `columns` columns of `step_s` seconds each that contains the time `t_s`. A
-    /// session that is shorter than the axis fills it from `begins_s` on. In a longer session, `t_s` is in
-    /// the last column.
+    /// Returns an axis with `columns` columns of `step_s` seconds each. The axis contains the time `t_s`. A session
+    /// that is shorter than the axis fills the axis from `begins_s` on. In a longer session, `t_s` is in the last
+    /// column.
     pub fn holding(t_s: f64, begins_s: f64, columns: u16, step_s: f64) -> Self {
         let first = (begins_s / step_s + 1e-9) as u64;
         Self { end: (newest(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
@@ -65,14 +65,14 @@ impl TimeAxis {
         f64::from(self.columns) * self.step_s
     }
 
-    /// Returns how far a session that ends at `ends_s` fills the axis: the end of the last filled column, in
-    /// seconds, and the number of filled columns.
+    /// Returns the end of the columns that a session fills. The session ends at `ends_s`. The result is the end of the
+    /// last filled column in seconds, and the number of filled columns.
     pub fn until(&self, ends_s: f64) -> (f64, usize) {
         let shown = ((ends_s.min(self.to_s()) - self.from_s()) / self.step_s).ceil().max(0.0);
         (self.from_s() + shown * self.step_s, shown as usize)
     }
 
-    /// Returns the measurements in the columns; measurements after `ends_s` are left out.
+    /// Returns the measurements in the columns. Measurements after `ends_s` are left out.
     pub fn window<'a>(&self, timeline: &'a Timeline, ends_s: f64) -> Window<'a> {
         let (to_s, shown) = self.until(ends_s);
         timeline.window(self.from_s(), to_s, shown).until(ends_s)
@@ -83,8 +83,8 @@ impl TimeAxis {
         (self.end - u64::from(self.columns) + u64::from(column)) as f64 * self.step_s
     }
 
-    /// Returns the column that contains the moment `t_s`; `None` if the axis does not contain this moment. A moment
-    /// between two columns belongs to the later column.
+    /// Returns the column that contains the moment `t_s`. Returns `None` if the axis does not contain this moment. A
+    /// moment between two columns belongs to the later column.
     pub fn column(&self, t_s: f64) -> Option<u16> {
         self.of_number(number_at(t_s, self.step_s))
     }
@@ -110,7 +110,7 @@ const SHORTEST_S: f64 = 0.25;
 /// Each step makes columns longer by this factor.
 const GROWTH: f64 = 1.05;
 
-/// Makes the shortest column longer, step by step, until it is at least `least_s` seconds long. Returns its
+/// Makes the shortest column longer, step by step, until it is at least `least_s` seconds long. Returns the resulting
 /// length in seconds.
 pub(super) fn grown(least_s: f64) -> f64 {
     let times = ((least_s / SHORTEST_S).ln() / GROWTH.ln() - 1e-9).ceil();
@@ -118,10 +118,10 @@ pub(super) fn grown(least_s: f64) -> f64 {
 }
 
 /// Returns the number of the interval of `step_s` seconds that contains the moment `t_s`. Interval 0 begins at the
-/// start of the session. A moment between two intervals belongs to the later interval. The latest known moment
-/// `known_s` belongs to the interval that ends there, because nothing was measured after this moment.
+/// start of the session. A moment between two intervals belongs to the later interval. The latest known moment,
+/// `known_s`, belongs to the interval that ends at this moment, because nothing was measured later.
 ///
-/// The cursor, the charts, the figures and the events use this function, so all of them show the same interval.
+/// The cursor, the charts, the figures and the events all use this function. They therefore show the same interval.
 pub(super) fn interval_at(t_s: f64, known_s: f64, step_s: f64) -> u64 {
     number_at(t_s, step_s).min(newest(known_s, step_s))
 }
@@ -130,8 +130,8 @@ fn number_at(t_s: f64, step_s: f64) -> u64 {
     (t_s.max(0.0) / step_s + 1e-9) as u64
 }
 
-/// Returns the number of the newest interval, in which a measurement is shown that ended at `known_s`. A measurement
-/// that ended less than half a tick (an eighth of a second) after an interval belongs to this interval.
+/// Returns the number of the newest interval. This interval shows a measurement that ended at `known_s`. A measurement
+/// may end less than half a tick (an eighth of a second) after its interval.
 pub(super) fn newest(known_s: f64, step_s: f64) -> u64 {
     ((known_s - step_s.min(seconds(TICK_NS)) / 2.0) / step_s).max(0.0) as u64
 }
@@ -149,7 +149,7 @@ pub enum AxisScale {
 /// The range of values from the bottom of a chart to its top.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ValueAxis {
-    /// The value at the bottom; above 0 on a logarithmic axis.
+    /// The value at the bottom. On a logarithmic axis, this value is above 0.
     pub low: f64,
     /// The value at the top, above `low`.
     pub high: f64,
@@ -168,7 +168,7 @@ const TOO_LONG: f64 = 0.35;
 /// Values that a linear axis should show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueRanges {
-    /// A typical value. The typical value. A change by a tenth of this value should be visible.
+    /// The typical value. A change by a tenth of this value should be visible.
     pub usual: f64,
     /// Ranges, each from its lowest to its highest value. The last range is the most important one, and the
     /// axis always shows it. The axis also shows the earlier ranges if a change by a tenth of the typical
@@ -188,8 +188,8 @@ const MARGIN: f64 = 0.06;
 const TOO_MANY_TIMES: f64 = 1.6;
 
 impl ValueAxis {
-    /// Returns a logarithmic axis for the values from `low` to `high`, all above 0: the axis `kept` if it still
-    /// fits, otherwise a new one.
+    /// Returns a logarithmic axis for the values from `low` to `high`, all above 0. The result is the axis `kept` if
+    /// this axis still fits, otherwise a new axis.
     pub fn log(kept: Option<Self>, low: f64, high: f64) -> Self {
         kept.filter(|kept| kept.scale == AxisScale::Log && kept.still_fits(low, high))
             .unwrap_or_else(|| Self::fitting(low, high))
@@ -209,8 +209,8 @@ impl ValueAxis {
         room.iter().all(|decades| *decades >= 0.0 && (is_short || *decades <= TOO_LONG))
     }
 
-    /// Returns a linear axis for the `wanted` rates, all at least 0: the axis `kept` if it still fits, otherwise a
-    /// new one. If all rates are 0, the labels still differ.
+    /// Returns a linear axis for the `wanted` rates, all at least 0. The result is the axis `kept` if this axis still
+    /// fits, otherwise a new axis. If all rates are 0, the labels still differ.
     pub fn linear(kept: Option<Self>, wanted: &ValueRanges) -> Option<Self> {
         let usual = wanted.usual.max(1.0);
         let kept = kept.filter(|kept| kept.scale == AxisScale::Linear);
@@ -240,8 +240,8 @@ impl ValueAxis {
         self.high - self.low
     }
 
-    /// Returns the position of `value`: 0 is the bottom, 1 the top. The position of a value outside the axis
-    /// is below 0 or above 1.
+    /// Returns the position of `value`. 0 is the bottom, and 1 is the top. The position of a value outside the axis is
+    /// below 0 or above 1.
     pub fn share(&self, value: f64) -> f64 {
         match self.scale {
             AxisScale::Linear => (value - self.low) / (self.high - self.low),
@@ -258,7 +258,7 @@ impl ValueAxis {
     }
 }
 
-/// Returns the quantile of `values` at `share`, from 0 to 1, in the order of `compare`.
+/// Returns the quantile of `values` at `share`, from 0 to 1. `compare` defines the order of the values.
 pub(super) fn at<T: Copy>(share: f64, mut values: Vec<T>, compare: fn(&T, &T) -> Ordering) -> Option<T> {
     values.sort_unstable_by(compare);
     let last = values.len().checked_sub(1)?;

@@ -1,7 +1,7 @@
 //! The charts of the Overview screen: their content and their vertical axes.
 //!
-//! The range of the throughput chart fits one segment: the last segment in view or, in a frozen view, the
-//! segment at the cursor. The range includes other segments too, if the details of this segment stay visible.
+//! The range of the throughput chart fits one segment: the last segment in view or, in a frozen view, the segment at
+//! the cursor. The range also includes other segments, if the details of this segment stay visible.
 
 use std::collections::BTreeMap;
 
@@ -29,14 +29,14 @@ pub struct Charts {
 const BELOW: f64 = 0.01;
 /// The share of a segment's p99.9 values that the axis contains.
 const MOST: f64 = 0.85;
-/// For a segment with fewer columns than this, the axis fits p99 and not p99.9. The change of load settings
-/// that began the segment may have raised its first p99.9 values.
+/// The smallest number of columns of a segment for which the axis fits p99.9. For shorter segments, the axis fits p99.
+/// The change of load settings that began the segment may have raised its first p99.9 values.
 const FEW: usize = 4;
 
 impl Charts {
-    /// Returns the axis for these columns of latencies. The axis begins a little below the lowest p50. In
-    /// each segment, most p99.9 values are below the end of the axis. Stalls and short segments do not
-    /// determine the axis. `None` without measurements.
+    /// Returns the axis for these columns of latencies. The axis begins a little below the lowest p50. In each segment,
+    /// most p99.9 values are below the end of the axis. Stalls and short segments do not determine the axis. Returns
+    /// `None` without measurements.
     pub fn latency_axis(
         &self,
         columns: &[Option<Quantiles>],
@@ -69,7 +69,7 @@ impl Charts {
         of(self.throughput, self.scale, &segments)
     }
 
-    /// Forgets the axes, so that the next picture begins with new axes.
+    /// Forgets the axes. The next picture begins with new axes.
     pub(super) fn refit(&mut self) {
         self.latency = None;
         self.throughput = None;
@@ -82,8 +82,8 @@ fn tail(columns: &[&Quantiles]) -> Option<u64> {
     at(MOST, columns.iter().filter_map(|column| known(column, level)).collect(), u64::cmp)
 }
 
-/// Returns the column's percentile `level`. If this percentile has too few samples, returns the next lower
-/// percentile with enough samples or, if there is none, the maximum.
+/// Returns the column's percentile `level`. If this percentile has too few samples, returns the next lower percentile
+/// with enough samples. Without such a percentile, returns the maximum.
 fn known(column: &Quantiles, level: Level) -> Option<u64> {
     let below = Level::ALL.iter().rev().skip_while(|other| **other != level);
     below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
@@ -100,8 +100,8 @@ pub(super) struct Rates {
     requested: Option<f64>,
 }
 
-/// At most this share of a segment's columns may be below the visible range, and at most the same share above
-/// it. So a stall or the start of a segment does not determine the range.
+/// The largest share of a segment's columns that may be below the visible range. The same share may be above the range.
+/// A stall or the start of a segment therefore does not determine the range.
 const OUTLIERS: f64 = 0.05;
 
 /// Returns the segments in view. If the segment at `cursor_s` is in view, this segment is moved to the end.
@@ -127,8 +127,8 @@ pub(super) fn by_segment(
     by_segment.into_values().chain(last).collect()
 }
 
-/// Returns the axis for `segments`: the axis `kept` if it still fits, otherwise a new one. `None` without
-/// measurements.
+/// Returns the axis for `segments`. The result is the axis `kept` if this axis still fits, otherwise a new axis.
+/// Returns `None` without measurements.
 pub(super) fn of(kept: Option<ValueAxis>, spread: AxisScale, segments: &[Rates]) -> Option<ValueAxis> {
     let last = segments.last()?;
     let most = |rates: &Rates| {

@@ -4,7 +4,7 @@
 //! ```text
 //! redyno -p 6380 -c 200 -P 16 --workload cache -d 32 -r 10000  # after CONFIG SET hz 100
 //! ```
-//! Settings that no option can express follow as a shell comment. The command line never includes a password.
+//! Settings that no option can express are added as a shell comment. The command line never includes a password.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl CommandPrefix {
     }
 }
 
-/// Returns the knobs as command line options; `None` if no option can name the workload.
+/// Returns the knobs as command line options. Returns `None` if no option can name the workload.
 fn options(knobs: &Knobs) -> Option<String> {
     if !knobs.load {
         return Some("--no-load".to_owned());
@@ -115,8 +115,8 @@ fn workload(asked: &Workload) -> Option<String> {
     Some(option + &receivers + prefill(known, asked)?)
 }
 
-/// Returns the option that gives the `known` workload the same prefill as the `asked` workload; empty if the workloads
-/// have equal prefills.
+/// Returns the option that gives the `known` workload the same prefill as the `asked` workload. Empty if the prefills
+/// are equal.
 fn prefill(known: &Workload, asked: &Workload) -> Option<&'static str> {
     if known.prefill == asked.prefill {
         return Some("");

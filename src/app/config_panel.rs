@@ -1,4 +1,4 @@
-//! The panel with the server's parameters: the selected parameter, and how the user changes it.
+//! The panel with the server's parameters: the selected parameter, and the ways to change this parameter.
 
 use super::{
     Direction, Model, Order, ParameterChange, Purpose, TextEntry, Tone, UserQuestion, panel::UndoableChange,
@@ -10,18 +10,19 @@ use crate::{
     session::running::setting_harm,
 };
 
-/// The threshold for the server's latency monitor, in milliseconds; the slow log has the same default.
+/// The threshold for the server's latency monitor, in milliseconds. The slow log has the same default.
 const LATENCY_MS: &str = "10";
 
 impl Model {
-    /// Returns whether the user can change the server's parameters: not in a recording, and not on memcached.
+    /// Returns whether the user can change the server's parameters. This is impossible in a recording, and on
+    /// memcached.
     pub fn has_parameters(&self) -> bool {
         let status = self.timeline().status();
         self.playback.is_none() && status.is_none_or(|status| status.body.dialect().has_config())
     }
 
-    /// Returns the present value of a parameter of the first node. Fails if the parameter cannot be set: the
-    /// server does not report it, or the screen shows another node with other values.
+    /// Returns the present value of a parameter of the first node. Fails if the parameter cannot be set, because the
+    /// server does not report it, or because the screen shows another node with other values.
     pub(super) fn value_now(&self, name: &str) -> Result<&str, String> {
         match self.node {
             0 => self.value_of_first(name),
@@ -85,8 +86,8 @@ impl Model {
         }
     }
 
-    /// Returns the change that restores a parameter from `to` to `from`, or an error if another client has
-    /// changed the parameter in the meantime.
+    /// Returns the change that restores a parameter from `to` to `from`. Returns an error if another client has changed
+    /// the parameter in the meantime.
     fn parameter_before(
         &self,
         parameter: &'static Parameter,

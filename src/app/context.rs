@@ -1,4 +1,4 @@
-//! The screens, their panes, and the situations in which keys have their actions.
+//! The screens, their panes, and the situations in which keys have an effect.
 
 /// The screens, in the order of their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +39,7 @@ pub enum Pane {
     Distribution,
 }
 
-/// Where a key has its action: on which screen, or in which situation.
+/// The place of a key's action: a screen or a situation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
     /// Everywhere.

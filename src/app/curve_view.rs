@@ -1,5 +1,5 @@
-//! The content of the Curve screen: the dimension on the horizontal axis (a knob or a server parameter), the
-//! points, and the result of an experiment.
+//! The content of the Curve screen: the dimension on the horizontal axis (a knob or a server parameter), the points,
+//! and the result of an experiment.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ impl Model {
         self.experiment().map_or(ChartData::Segments, |experiment| experiment.drawn())
     }
 
-    /// Returns the pairs of an A/B comparison, which the screen shows in place of a curve.
+    /// Returns the pairs of an A/B comparison. The screen shows these pairs instead of a curve.
     pub fn pairs_shown(&self) -> Option<Pairs> {
         self.experiment().filter(|_| self.curve_over.is_none())?.pairs()
     }
 
-    /// Returns the curve to show; `None` if no knob was changed.
+    /// Returns the curve to show. Returns `None` if no knob was changed.
     pub fn curve(&self) -> Option<Curve> {
         let dimension = self.curve_dimension()?;
         match self.points(dimension) {
@@ -37,7 +37,7 @@ impl Model {
         }
     }
 
-    /// Returns all values that a sweep over this dimension (a knob) will measure; empty if unknown.
+    /// Returns all values of this dimension (a knob) that a sweep will measure. Empty if the values are unknown.
     pub fn curve_values(&self, dimension: Dimension) -> &[u64] {
         self.points(dimension).map_or(&[], |points| points.values)
     }
@@ -51,7 +51,7 @@ impl Model {
         self.curve_over.or(of_experiment).or_else(|| self.most_changed())
     }
 
-    /// Returns the knob or parameter with the most values in the segments; `None` if nothing was changed.
+    /// Returns the knob or parameter with the most values in the segments. Returns `None` if nothing was changed.
     fn most_changed(&self) -> Option<Dimension> {
         let all = self.dimensions_turned();
         let most = all.iter().map(|(_, values)| *values).max()?;
@@ -67,7 +67,7 @@ impl Model {
         Dimension::all().map(values).filter(|(_, values)| *values > 1).collect()
     }
 
-    /// Draws the curve over the next dimension that was changed in this session.
+    /// Shows the curve over the next dimension that was changed in this session.
     pub(super) fn turn_dimension(&mut self, towards: Direction) {
         let all: Vec<_> = self.dimensions_turned().into_iter().map(|(dimension, _)| dimension).collect();
         let now = self.curve_dimension().and_then(|now| all.iter().position(|known| *known == now));

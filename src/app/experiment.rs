@@ -170,7 +170,7 @@ mod tests {
         stats::fixture::repeated,
     };
 
-    /// A model fed by a simulated server that answers 10 000 requests a second, each in 400 µs.
+    /// A model with a simulated server. The server answers 10 000 requests a second, each in 400 µs.
     struct Session {
         model: Model,
         knobs: Knobs,

@@ -1,4 +1,4 @@
-//! The findings that the screen shows, and which of them the user has folded to one line.
+//! The findings on the screen, and the findings that the user has folded to one line.
 
 use std::cmp::Reverse;
 
@@ -33,7 +33,8 @@ impl Model {
         }
     }
 
-    /// Returns the start of the rule's first finding in the segment; if it has none, the start of the segment.
+    /// Returns the start of the rule's first finding in the segment. If there is no such finding, returns the start of
+    /// the segment.
     fn since_s(&self, rule: &str, segment: &SegmentTotal) -> f64 {
         let ended_s = segment.ended_s.unwrap_or(self.known_s());
         let node = self.watched_shown().get(self.node);
@@ -57,14 +58,14 @@ impl Model {
         }
     }
 
-    /// Returns where the time of requests goes at present; empty in a frozen view and in a recording.
+    /// Returns how requests spend their time at present. The result is empty in a frozen view and in a recording.
     pub fn spent(&self) -> Vec<TimeSpent> {
         let is_present = self.view == View::Live && self.playback.is_none();
         let node = self.watched.nodes.get(self.node).filter(|_| is_present);
         node.map_or_else(Vec::new, |node| node.findings.spent())
     }
 
-    /// Returns whether the user has folded this finding: a folded finding is shown only in the header.
+    /// Returns whether the user has folded this finding. Only the header shows a folded finding.
     pub fn is_folded(&self, finding: &Finding) -> bool {
         self.folded.contains(finding.rule)
     }
@@ -84,8 +85,7 @@ impl Model {
         }
     }
 
-    /// Unfolds the findings that have ended, so that a new finding of the same rule is shown in the status
-    /// line.
+    /// Unfolds the findings that have ended. A new finding of the same rule is then shown in the status line.
     pub(super) fn unfold_ended(&mut self) {
         if !self.folded.is_empty() && self.view == View::Live {
             let present: Vec<_> = self.findings().into_iter().map(|finding| finding.rule).collect();

@@ -13,7 +13,7 @@ use crate::session::{
 const WORST_MINUTES: usize = 10;
 
 impl Model {
-    /// Moves the cursor to the destination of a jump, or returns the reason why the jump has no destination.
+    /// Moves the cursor to the destination of a jump. Returns the reason if the jump has no destination.
     pub(super) fn jump(&mut self, to: JumpTarget) -> Result<(), &'static str> {
         let now_s = self.now_s();
         let at_s = self.cursor_s().unwrap_or(now_s);
@@ -80,8 +80,8 @@ impl Model {
         worst.into_iter().take(WORST_MINUTES).map(|worst| self.placed(measure, worst)).collect()
     }
 
-    /// Returns the moment to jump to for a long latency: the beginning of the second in which it was measured, in the
-    /// column that shows it.
+    /// Returns the destination of a jump to a long latency. This is the beginning of the second in which the latency
+    /// was measured, in the column that shows the latency.
     fn placed(&self, measure: Measure, worst: Worst) -> f64 {
         let step_s = self.step_s(self.columns);
         let shows = |from_s: f64, length_s: f64| {
@@ -98,8 +98,8 @@ impl Model {
     }
 }
 
-/// Returns the moment one second after the beginning of a segment, because measurements exist for this
-/// moment. For a segment shorter than a second, returns the segment's end.
+/// Returns the moment one second after the beginning of a segment. Measurements exist for this moment. For a segment
+/// shorter than a second, returns the segment's end.
 pub(super) fn inside_s(segment: &SegmentTotal, now_s: f64) -> f64 {
     (segment.start.t_s + 1.0).min(segment.ended_s.unwrap_or(now_s))
 }

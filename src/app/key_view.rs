@@ -43,7 +43,7 @@ impl Model {
         }
     }
 
-    /// Begins to sample the keys; before sampling with MONITOR, asks the user.
+    /// Begins to sample the keys. Before sampling with MONITOR, asks the user.
     pub(super) fn sample_keys(&mut self, way: KeyMethod) {
         if self.is_sampling() {
             return self.show_message(Tone::Info, "the keys are being sampled already; x stops this");

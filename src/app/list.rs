@@ -4,19 +4,19 @@ use std::cmp::Ordering;
 
 use super::Direction;
 
-/// Returns the number of the row `by` rows after row `at` in a list of `len` rows, limited to the first and the last
-/// row.
+/// Returns the number of the row that is `by` rows after row `at`, in a list of `len` rows. The result is limited to
+/// the first and the last row.
 pub(super) fn moved(at: usize, by: i16, len: usize) -> usize {
     at.saturating_add_signed(by.into()).min(len.saturating_sub(1))
 }
 
-/// Returns the number of the next or previous item after item `at` of `len` items. The first item follows the
-/// last. `len` is at least 1.
+/// Returns the number of the next or previous item after item `at` of `len` items. After the last item, the first item
+/// follows. `len` is at least 1.
 pub(super) fn turned(at: usize, towards: Direction, len: usize) -> usize {
     (at + if towards == Direction::Up { 1 } else { len - 1 }) % len
 }
 
-/// How a table is sorted by one of its columns `C`, and which row is selected, by its number `N`.
+/// The sort order and the selected row of a table. The table is sorted by a column `C`, and the row has the number `N`.
 #[derive(Debug, Clone)]
 pub struct SortedTable<C, N> {
     /// The column that the table is sorted by.
@@ -27,7 +27,7 @@ pub struct SortedTable<C, N> {
 }
 
 impl<C: Copy + PartialEq, N> SortedTable<C, N> {
-    /// Sorts by the next of `columns` to the left or right. The first column follows the last.
+    /// Sorts by the next of `columns` to the left or right. After the last column, the first column follows.
     pub(super) fn sort_by_next(&mut self, towards: Direction, columns: &[C]) {
         let at = columns.iter().position(|column| *column == self.sorted_by).unwrap_or(0);
         self.sorted_by = columns[turned(at, towards, columns.len())];
@@ -37,8 +37,8 @@ impl<C: Copy + PartialEq, N> SortedTable<C, N> {
         self.is_descending = !self.is_descending;
     }
 
-    /// Sorts the rows, whose `value` is the value in a column. Rows without a value are last in both directions; rows
-    /// with equal values keep their order.
+    /// Sorts the rows. `value` returns the value of a row in a column. Rows without a value are last in both
+    /// directions. Rows with equal values keep their order.
     pub(super) fn sort<R>(&self, rows: &mut [R], value: impl Fn(&R, C) -> Option<f64>) {
         let value = |row: &R| value(row, self.sorted_by);
         rows.sort_by(|a, b| order(value(a), value(b), self.is_descending));

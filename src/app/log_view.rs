@@ -70,7 +70,7 @@ impl Model {
         lines
     }
 
-    /// Returns the line of a kind of error. Both times of the line are on the same clock.
+    /// Returns the line of a kind of error. Both times in the line are times of the same clock.
     fn error_line<'a>(&self, t_s: f64, (kind, error): (&'a str, &ErrorCount)) -> LogLine<'a> {
         let last = self.track().timeline.time_text(error.last_s as f64);
         let count = units::count(error.count as f64);
@@ -111,13 +111,13 @@ impl Model {
         })
     }
 
-    /// Returns the position of the selected line among `lines`; `None` if there is no line.
+    /// Returns the position of the selected line among `lines`. Returns `None` if there is no line.
     pub fn selected_line(&self, lines: usize) -> Option<usize> {
         let last = lines.checked_sub(1)?;
         Some(self.log_view.selected.map_or(last, |selected| selected.min(last)))
     }
 
-    /// Moves the selection by this many lines. While the newest line is selected, the selection moves on to each new
+    /// Moves the selection by this many lines. If the newest line is selected, the selection later moves to each new
     /// line.
     pub(super) fn select_line(&mut self, by: i16) {
         let lines = self.log_lines().len();
@@ -188,7 +188,7 @@ impl Model {
         Some(lines.iter().find(is_it)?.last.event)
     }
 
-    /// Returns an entry of the slow log in full; `None` for other events.
+    /// Returns an entry of the slow log in full. Returns `None` for other events.
     pub(super) fn slow_command(&self, event: &Event) -> Option<String> {
         let EventKind::SlowCommand { us, command, client, arguments } = &event.what else { return None };
         let took = units::latency(us.saturating_mul(1000));

@@ -1,5 +1,5 @@
-//! The state of the screen: its content, its orders to the session, and the effects of keys. This code uses
-//! no ratatui, no I/O and no clock.
+//! The state of the screen: its content, its orders to the session, and the effects of keys. This code uses no ratatui,
+//! no I/O and no clock.
 //!
 //! ```text
 //!   Source ──records, notices──► Msg ─► update(Model) ─► Effect ──► Source

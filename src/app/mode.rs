@@ -1,18 +1,17 @@
-//! Decides where a key press goes: to the screen, to a question, or to an input line. There is only one
-//! receiver at a time.
+//! Decides whether the screen, a question or an input line receives a key press. There is only one receiver at a time.
 //!
 //! All input lines of the screen use the same [`TextEntry`]: a short text that the user types, with a caret.
 
 use super::{Context, ParameterChange};
 use crate::experiment::ExperimentSpec;
 
-/// What receives the keys that the user presses.
+/// The receiver of the keys that the user presses.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum InputMode {
     /// The screen.
     #[default]
     Screen,
-    /// A question that waits for yes or no; the default is no.
+    /// A question that waits for yes or no. The default is no.
     Asking(UserQuestion),
     /// A text that is being typed.
     Typing(Typing),
@@ -20,7 +19,7 @@ pub enum InputMode {
     CommandLine(String),
     /// An entry of the slow log, or a client, in full.
     InFull {
-        /// The heading: what is shown.
+        /// The heading with the kind of the text.
         title: &'static str,
         /// The text, with a line for each fact.
         text: String,
@@ -74,7 +73,7 @@ pub enum Purpose {
     },
     /// A command in the palette, by its name.
     Command {
-        /// The position of the selected command in the list of matches; the best match has position 0.
+        /// The position of the selected command in the list of matches. The best match has position 0.
         chosen: usize,
     },
     /// The search in the help.
@@ -87,8 +86,8 @@ pub enum Purpose {
 }
 
 impl InputMode {
-    /// Returns the key contexts of this mode, in order of precedence; `None` for the screen, whose contexts depend
-    /// on the view.
+    /// Returns the key contexts of this mode, in order of precedence. Returns `None` for the screen, because its
+    /// contexts depend on the view.
     pub(super) fn contexts(&self) -> Option<&'static [Context]> {
         match self {
             Self::Screen => None,
@@ -105,7 +104,7 @@ impl InputMode {
     }
 }
 
-/// The kind of an input line. It determines which characters the user may type.
+/// The kind of an input line. The kind determines the characters that the user may type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EntryKind {
     Quantity,
@@ -173,7 +172,7 @@ impl TextEntry {
         }
     }
 
-    /// Inserts a text: line breaks and other control characters become blanks.
+    /// Inserts a text. Line breaks and other control characters become blanks.
     pub(super) fn paste(&mut self, text: &str) {
         text.trim().chars().for_each(|c| self.insert(if c.is_whitespace() { ' ' } else { c }));
     }

@@ -61,7 +61,7 @@ pub struct StatusMessage {
     pub since_s: f64,
 }
 
-/// How long a message is shown, in seconds of the session.
+/// The time for which a message is shown, in seconds of the session.
 const MESSAGE_S: f64 = 8.0;
 
 /// An experiment that was begun.
@@ -79,8 +79,7 @@ pub struct Tour {
     pub(super) step: usize,
     /// The next key of the step.
     pub(super) key: usize,
-    /// The time when the step began, or at which the tour last pressed a key of the step, in seconds of the
-    /// session.
+    /// The start of the step, or the time of the tour's last key press in this step, in seconds of the session.
     pub(super) since_s: f64,
     /// Whether the tour presses the keys without the user.
     pub(super) plays: bool,
@@ -93,7 +92,7 @@ impl Tour {
     }
 }
 
-/// The beginning of a command line that repeats a segment; it is the same for all segments.
+/// The beginning of a command line that repeats a segment. It is the same for all segments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandPrefix {
     /// The program with its target and all options that are the same in all segments.
@@ -110,11 +109,10 @@ const USUAL_COLUMNS: u16 = 60;
 /// The model: all state of the screen.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
-    /// The tracks: the data of each node for the screen. The first track always exists; its node gets the
-    /// load.
+    /// The tracks: the data of each node for the screen. The first track always exists, and its node gets the load.
     pub tracks: Vec<Track>,
-    /// The findings of all nodes, with the sums for the summary. The findings are computed from whole seconds, like
-    /// those of recordings and of printed lines.
+    /// The findings of all nodes, with the sums for the summary. The findings are computed from whole seconds, like the
+    /// findings of recordings and of printed lines.
     pub(super) watched: FindingsByNode,
     /// A copy of `watched` at the moment when the view of a live session was frozen.
     pub(super) held: Option<Box<FindingsByNode>>,
@@ -133,22 +131,22 @@ pub struct Model {
     pub playback: Option<Playback>,
     /// The current screen.
     pub screen: Screen,
-    /// The pane that fills the screen; `None` shows all panes.
+    /// The pane that fills the screen. `None` shows all panes.
     pub maximised: Option<Pane>,
     /// The period that the Latency screen shows.
     pub period: Lookback,
     /// The position of the first visible operation in its list.
     pub first_operation: usize,
-    /// The table of the segments. If no row is selected, the segment shown is.
+    /// The table of the segments. Without a selected row, the segment shown counts as selected.
     pub segment_table: SortedTable<Figure, u32>,
-    /// The number of the baseline segment, with which all other segments are compared.
+    /// The number of the baseline segment. All other segments are compared with the baseline.
     pub pinned: Option<u32>,
-    /// The table of the nodes. If no row is selected, the node that the screens show is.
+    /// The table of the nodes. Without a selected row, the node that the screens show counts as selected.
     pub node_table: SortedTable<NodeColumn, usize>,
     /// The log.
     pub log_view: LogView,
-    /// The dimension of the curve. `None` until the user selects a dimension; before that, the curve has the dimension
-    /// of the experiment, or the dimension with the most values.
+    /// The dimension of the curve. `None` until the user selects a dimension. Without a selection, the curve has the
+    /// dimension of the experiment, or the dimension with the most values.
     pub(super) curve_over: Option<Dimension>,
     /// The panel of the knobs.
     pub panel: Panel,
@@ -156,12 +154,11 @@ pub struct Model {
     pub config: ConfigPanel,
     /// The running experiment, or the last experiment.
     pub(super) experiment: Option<ExperimentRun>,
-    /// What receives the keys that the user presses.
+    /// The receiver of the keys that the user presses.
     pub mode: InputMode,
-    /// A question of the session that is shown only after the user has finished typing or has answered
-    /// another question.
+    /// A question of the session. It is shown only after the user has finished typing or has answered another question.
     pub(super) pending: Option<UserQuestion>,
-    /// Whether the intrinsic probe runs in its gentle form: its loop is then busy for a tenth of the time.
+    /// Whether the intrinsic probe runs in its gentle form. The loop of this form is busy for a tenth of the time.
     pub gentle_intrinsic: bool,
     /// The recording in progress.
     pub recording: Option<RecordingState>,
@@ -176,13 +173,13 @@ pub struct Model {
     /// Whether more records come.
     pub course: SessionPhase,
     pub(super) message: Option<StatusMessage>,
-    /// The rules whose findings the user has folded: until such a finding ends, only the header shows it.
+    /// The rules with findings that the user has folded. Until such a finding ends, only the header shows it.
     pub(super) folded: BTreeSet<&'static str>,
     /// The results of the last sampling of the server's keys.
     pub(super) keys: Option<KeyReport>,
     /// The number of the node whose keys are in [`keys`](Self::keys).
     pub(super) keys_of: usize,
-    /// The tour; `None` without a tour or after its last step.
+    /// The tour. `None` without a tour or after its last step.
     pub(super) tour: Option<Tour>,
     /// The effects requested while the present message is handled.
     pub(super) effects: Vec<Effect>,
@@ -236,7 +233,7 @@ impl Model {
         self.view == View::Live && self.playback.is_none()
     }
 
-    /// Returns the timeline of the first node, which gets the load. For the node that is shown, use
+    /// Returns the timeline of the first node. This node gets the load. For the node on the screen, use
     /// [`shown`](Self::shown) or [`track`](Self::track).
     pub fn timeline(&self) -> &Timeline {
         &self.tracks[0].timeline
@@ -247,8 +244,8 @@ impl Model {
         self.tracks.swap_remove(0).timeline
     }
 
-    /// Returns the knobs (load settings) of the current segment or, in a recording, of the segment shown.
-    /// Before the first segment, returns the knobs from the start of the session, without load.
+    /// Returns the knobs (load settings) of the current segment or, in a recording, of the segment shown. Before the
+    /// first segment, returns the knobs from the start of the session, with the load off.
     pub fn in_force(&self) -> &Knobs {
         let segments = &self.timeline().segments;
         let segment = match self.figures_s().filter(|_| self.playback.is_some()) {
@@ -258,8 +255,8 @@ impl Model {
         segment.map_or(&self.initial, |segment| &segment.knobs)
     }
 
-    /// Returns the knobs to show: the knobs that the user has requested or, in a frozen view, those of the
-    /// segment at the cursor.
+    /// Returns the knobs to show. These are the knobs that the user has requested or, in a frozen view, the knobs of
+    /// the segment at the cursor.
     pub fn knobs_shown(&self) -> &Knobs {
         let Some(t_s) = self.figures_s() else { return &self.panel.wanted };
         let segment = self.timeline().segments.start_at(t_s);
@@ -285,7 +282,8 @@ impl Model {
         self.take(&std::sync::Arc::new(record.clone()));
     }
 
-    /// Returns all nodes with their findings, up to the latest moment, or in a frozen view up to the moment of freezing.
+    /// Returns all nodes with their findings, up to the latest moment. In a frozen view, returns them up to the moment
+    /// of freezing.
     pub(super) fn watched_shown(&self) -> &[NodeState] {
         &self.held.as_deref().unwrap_or(&self.watched).nodes
     }

@@ -15,12 +15,11 @@ pub enum View {
     },
 }
 
-/// The length of the period that the time axis shows; at most the whole session.
+/// The length of the period on the time axis. This length is at most the whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Zoom {
-    /// The last minutes, in columns of two seconds. Such short columns soon show the effect of a knob. On a
-    /// narrow screen, the columns are longer, so that the view covers at least 75 s. A shorter session is
-    /// shown as a whole.
+    /// The last minutes, in columns of two seconds. Such short columns soon show the effect of a knob. On a narrow
+    /// screen, the columns are longer. The view therefore covers at least 75 s. A shorter session is shown as a whole.
     #[default]
     Lately,
     /// Columns of a common length, such as 1 s or 10 s. The number is the position of this length
@@ -30,7 +29,7 @@ pub enum Zoom {
     Whole,
 }
 
-/// A period that ends at the moment shown and lies within one segment.
+/// A period that ends at the moment shown. The period lies within one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lookback {
     /// The last second.
@@ -52,7 +51,7 @@ impl Lookback {
         }
     }
 
-    /// Returns the next period. The first period follows the last.
+    /// Returns the next period. After the last period, the first period follows.
     pub fn turned(self) -> Self {
         match self {
             Self::Now => Self::Minute,

@@ -22,21 +22,21 @@ pub struct NodeRow<'a> {
     pub address: &'a str,
     /// The address of the present primary, if `address` names its Sentinels.
     pub present: Option<&'a str>,
-    /// The role that the server reports: `master` or `slave`. The role is `left` if the node has left its cluster,
-    /// and empty if the role is unknown.
+    /// The role that the server reports: `master` or `slave`. `left` if the node has left its cluster. Empty if the
+    /// role is unknown.
     pub role: &'a str,
     /// Whether the server is a node of a cluster.
     pub is_of_cluster: bool,
     /// The name and version of the server.
     pub server: String,
-    /// How many slots of a cluster the node owns; `None` without a cluster.
+    /// The number of a cluster's slots that the node owns. `None` without a cluster.
     pub slots: Option<u32>,
-    /// The load on the node; `None` unless redyno generates load on a cluster.
+    /// The load on the node. `None` unless redyno generates load on a cluster.
     pub load: Option<NodeLoad>,
     /// The load's requests per second. Without a load on a cluster, the commands per second that the node reports.
     pub ops_per_s: Option<f64>,
-    /// The node's share of the load. Without a load on a cluster, a primary's share of the commands of all
-    /// primaries. This second share is `None` for a replica, or if all primaries are idle.
+    /// The node's share of the load. Without a load on a cluster, this is a primary's share of the commands of all
+    /// primaries. The primary's share is `None` for a replica, or if all primaries are idle.
     pub share: Option<f64>,
     /// The round trip times of PING in the last minute. A shorter period would have too few PINGs for a p99.
     pub ping: Latency,
@@ -51,7 +51,7 @@ pub struct NodeRow<'a> {
     pub busy_slots: &'a [SlotUse],
     /// The time of the last event, in seconds of the session, and its text.
     pub event: Option<(f64, String)>,
-    /// The start of the node's present outage, in seconds of the session, and its cause; `None` if the node answers.
+    /// The start of the node's present outage, in seconds of the session, and its cause. `None` if the node answers.
     pub outage: Option<(f64, String)>,
     /// The findings about the node, the most important first.
     pub findings: Vec<Finding>,
@@ -100,7 +100,7 @@ impl Model {
 }
 
 impl NodeRow<'_> {
-    /// Returns the value by which a column sorts this row, or `None` if the value is unknown.
+    /// Returns the value by which a column sorts this row. Returns `None` if the value is unknown.
     pub fn value(&self, column: NodeColumn) -> Option<f64> {
         match column {
             Node => Some(self.number as f64),

@@ -13,9 +13,9 @@ use crate::{
 
 /// The largest number of nodes that are shown. A recording may have more nodes.
 const MOST_TRACKS: usize = 128;
-/// A node has an uneven share of the requests if its share is at least this many times the mean share.
+/// The smallest ratio of a node's share of the requests to the mean share for which the share is uneven.
 const UNEVEN: f64 = 1.5;
-/// Smaller differences, in standard deviations of an even share of a second's requests, may be chance.
+/// The smallest difference that is not due to chance, in standard deviations of an even share of a second's requests.
 const CHANCE: f64 = 5.0;
 
 impl Model {
@@ -100,7 +100,7 @@ impl Model {
         rows
     }
 
-    /// Returns the nodes after the first that answer a part of the first node's load.
+    /// Returns the nodes, except the first, that answer a part of the first node's load.
     pub fn parts_of_load(&self) -> impl Iterator<Item = &Timeline> {
         self.tracks.iter().skip(1).map(Track::shown).filter(|timeline| timeline.has_part())
     }
@@ -151,7 +151,7 @@ impl Model {
         }
     }
 
-    /// Returns a sentence about the node with the largest share of the requests, or `None` if the shares are about
+    /// Returns a sentence about the node with the largest share of the requests. Returns `None` if the shares are about
     /// even.
     pub fn uneven_node(rows: &[NodeRow]) -> Option<String> {
         let shares = || rows.iter().filter_map(|row| Some((row, row.share?, row.ops_per_s?)));

@@ -48,8 +48,8 @@ pub struct Occurrence {
     pub kind: OccurrenceKind,
     /// A short label: `KEYS 14.2 ms`.
     pub word: String,
-    /// The end of the event, in seconds of the session. It is infinite while the event lasts, and `t_s` if
-    /// the event has no length.
+    /// The end of the event, in seconds of the session. The end is infinite while the event lasts, and is `t_s` if the
+    /// event has no length.
     pub until_s: f64,
     /// The event in full: `slowlog: 14.2 ms KEYS * from 127.0.0.1:5000`.
     pub sentence: String,
@@ -94,7 +94,7 @@ impl Occurrence {
         }
     }
 
-    /// Returns the event of a stall of `ns` nanoseconds that ended at `t_s`, with its cause, if known.
+    /// Returns the event of a stall of `ns` nanoseconds that ended at `t_s`. The event includes the cause, if known.
     pub fn stall(t_s: f64, ns: u64, cause: Option<Cause>) -> Self {
         let word = format!("stall {}", units::latency(ns));
         let cause = cause.map_or_else(String::new, |cause| cause.to_string());
@@ -102,8 +102,8 @@ impl Occurrence {
         Self { t_s, until_s: t_s, kind: OccurrenceKind::Stall, word, sentence }
     }
 
-    /// Returns an event for the beginning of each segment on the axis except the first, with its column and the changed
-    /// knobs.
+    /// Returns an event for the beginning of each segment on the axis, except the first segment. Each event has its
+    /// column and the changed knobs.
     pub fn segments(reading: &Reading, axis: &TimeAxis) -> Vec<(u16, Self)> {
         let segments: Vec<_> = reading.known_segments().starts().collect();
         let begin = |pair: &[&Segment]| {

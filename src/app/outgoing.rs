@@ -12,7 +12,7 @@ use crate::{
 pub struct FileRequest {
     /// The form of the file.
     pub form: FileForm,
-    /// The segment that the file contains; `None` for the whole session.
+    /// The segment that the file contains. `None` for the whole session.
     pub segment: Option<u32>,
     /// The name of the file.
     pub to: FileDestination,

@@ -13,7 +13,7 @@ const UNDO_DEPTH: usize = 100;
 /// A change that can be undone.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum UndoableChange {
-    /// A change of knobs; the field contains all knobs before the change.
+    /// A change of knobs. The field contains all knobs before the change.
     Knobs(Knobs),
     /// A change of a parameter of the server.
     Config {
@@ -29,8 +29,8 @@ pub(super) enum UndoableChange {
 /// The panel of the knobs: the requested values, the selected knob, and the changes that can be undone.
 #[derive(Debug, Clone, Default)]
 pub struct Panel {
-    /// The knobs (load settings) that the user has requested. They may differ from the knobs of the current
-    /// segment.
+    /// The knobs (load settings) that the user has requested. The requested knobs may differ from the knobs of the
+    /// current segment.
     pub wanted: Knobs,
     pub(super) selected: Knob,
     undo: Vec<UndoableChange>,
@@ -50,13 +50,13 @@ impl Panel {
         Knob::of(&self.wanted)
     }
 
-    /// Returns the knob that the arrow keys change: the selected knob, or the first knob if the selected knob is no
-    /// longer available.
+    /// Returns the knob that the arrow keys change. This is the selected knob, or the first knob if the selected knob
+    /// is no longer available.
     pub fn selected(&self) -> Knob {
         if self.knobs().contains(&self.selected) { self.selected } else { Knob::Clients }
     }
 
-    /// Selects the next knob in `direction`. The first knob follows the last.
+    /// Selects the next knob in `direction`. After the last knob, the first knob follows.
     pub(super) fn select(&mut self, direction: Direction) {
         let knobs = self.knobs();
         let now = knobs.iter().position(|knob| *knob == self.selected()).unwrap_or(0);
@@ -69,7 +69,7 @@ impl Panel {
         self.selected().turned(&self.wanted, direction, ops_per_s)
     }
 
-    /// Returns the knobs with the typed value for the selected knob, or `None` if the value is unchanged.
+    /// Returns the knobs with the typed value for the selected knob. Returns `None` if the value is unchanged.
     pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, KnobError> {
         if text.is_empty() {
             return Ok(None);
@@ -83,8 +83,8 @@ impl Panel {
         self.change(Knobs { load, ..self.wanted.clone() })
     }
 
-    /// Undoes and returns the last change, or returns `None` if there is no change. Knobs are restored here.
-    /// A parameter must be restored by the caller.
+    /// Undoes and returns the last change. Returns `None` if there is no change. This function restores knobs, but the
+    /// caller must restore a parameter.
     pub(super) fn undo(&mut self) -> Option<UndoableChange> {
         let before = self.undo.pop()?;
         Some(match before {
@@ -112,7 +112,7 @@ impl Panel {
         }
     }
 
-    /// Shows knobs that the user has not requested: the knobs of a recording or an experiment.
+    /// Shows knobs that the user has not requested. They are the knobs of a recording or an experiment.
     pub(super) fn follow(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.awaited.clear();
@@ -175,7 +175,7 @@ impl ConfigPanel {
         &PARAMETERS[self.selected]
     }
 
-    /// Selects the next parameter in `direction`. The first parameter follows the last.
+    /// Selects the next parameter in `direction`. After the last parameter, the first parameter follows.
     pub(super) fn select(&mut self, direction: Direction) {
         self.selected = turned(self.selected, direction.reversed(), PARAMETERS.len());
     }

@@ -1,4 +1,4 @@
-//! The state of a replay on the screen: whether the recording plays, and how fast.
+//! The state of a replay on the screen: whether the recording plays, and its speed.
 
 use crate::session::timeline::Reread;
 
@@ -12,7 +12,7 @@ pub struct Playback {
     pub file: String,
     /// Whether the recording plays.
     pub is_playing: bool,
-    /// The share of the file that has been read, from 0 to 1; `None` after the end of the file.
+    /// The share of the file that has been read, from 0 to 1. `None` after the end of the file.
     pub read: Option<f64>,
     pub(super) reread: RereadState,
     /// The speed, in seconds of the recording per second.
@@ -25,9 +25,9 @@ impl Playback {
         Self { file, is_playing: false, read: Some(0.0), reread: RereadState::default(), speed: 1.0 }
     }
 
-    /// Creates the state of a recording that has been read completely and now plays. It plays the `length_s`
-    /// seconds of the recording in at most `most_s` seconds, with the lowest usual speed that is high enough.
-    /// If all usual speeds are too low, the speed is the lowest whole number that is high enough.
+    /// Creates the state of a recording that has been read completely and now plays. The `length_s` seconds of the
+    /// recording must play in at most `most_s` seconds. The speed is the lowest usual speed that is high enough. If all
+    /// usual speeds are too low, the speed is the lowest sufficient whole number.
     pub fn all_within(most_s: f64, length_s: f64, file: String) -> Self {
         let fits = |speed: &f64| length_s <= most_s * speed;
         let speed = SPEEDS.into_iter().find(fits).unwrap_or_else(|| (length_s / most_s).ceil());
@@ -54,7 +54,7 @@ pub(super) enum RereadState {
     /// No part has been requested yet.
     #[default]
     NotRequested,
-    /// The part that was requested last, which may not have arrived yet.
+    /// The part that was requested last. This part may not have arrived yet.
     RequestedLast(Reread),
     /// The recording cannot be read again.
     Impossible,

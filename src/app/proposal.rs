@@ -1,11 +1,11 @@
-//! Sends a change of a setting from the screen to the session, and shows the refusal if the session refuses
-//! it. If a change may do harm, the session asks the user first.
+//! Sends a change of a setting from the screen to the session, and shows the reason if the session refuses the change.
+//! If a change may do harm, the session asks the user first.
 
 use super::{Model, Order, Tone};
 use crate::{experiment::Interruption, knobs::Knobs, workload::WorkloadChoice};
 
 impl Model {
-    /// Requests that the load uses the workload in a file, or shows what is wrong with the file.
+    /// Requests that the load uses the workload in a file. If the file has an error, shows the error.
     pub(super) fn propose_workload(&mut self, chosen: Result<WorkloadChoice, String>) {
         let knobs = chosen.and_then(|chosen| {
             if let Some(portion) = chosen.workload.portions().into_iter().next() {
@@ -37,7 +37,7 @@ impl Model {
         self.request(order);
     }
 
-    /// Requests a change by a step or to a typed value, or shows why the change is invalid.
+    /// Requests a change by a step or to a typed value. If the change is invalid, shows the reason.
     pub(super) fn propose_or_warn<E: ToString>(&mut self, knobs: Result<Option<Knobs>, E>) {
         match knobs {
             Ok(Some(knobs)) => self.send_order(Order::SetKnobs(knobs)),

@@ -1,8 +1,8 @@
-//! The questions on the screen, and what redyno does after each answer.
+//! The questions on the screen, and the effects of the answers.
 //!
-//! A question of the session can arrive at any moment. If the user is typing a text or answering another
-//! question, the next letter would count as the answer to the new question. So the screen shows the new
-//! question only after the user has finished.
+//! A question of the session can arrive at any moment. If the user is typing a text or answering another question, the
+//! next letter would count as the answer to the new question. The screen therefore shows the new question only after
+//! the user has finished.
 
 use super::{InputMode, Model, Order, Tone, UserQuestion};
 use crate::{experiment::Interruption, server::KeyMethod};
@@ -71,7 +71,7 @@ pub(super) fn agree(model: &mut Model) {
     }
 }
 
-/// Closes the overlay, which for a question is the answer no.
+/// Closes the overlay. For a question, closing means the answer no.
 pub(super) fn dismiss(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
         InputMode::Asking(UserQuestion::FirstWrite(_)) => {

@@ -13,10 +13,11 @@ use crate::session::timeline::{Excerpt, Reread};
 
 /// The longest period before the cursor that figures at the cursor need, in seconds.
 const MINUTE_S: f64 = 60.0;
-/// The recording is read beyond each end of the axis by this share of the axis length. So the cursor can move
-/// beyond the axis without a delay.
+/// The share of the axis length by which the part to read extends beyond each end of the axis. The cursor can therefore
+/// move beyond the axis without a delay.
 const BEYOND: f64 = 0.5;
-/// The next part is requested when less than this share of the axis length is left beyond either end of the view.
+/// The share of the axis length that triggers a request of the next part. The request is sent when less than this share
+/// is left beyond either end of the view.
 const NEAR: f64 = 0.25;
 
 impl Model {
@@ -61,9 +62,9 @@ impl Model {
         }
     }
 
-    /// Returns the beginning and the end of the part to read, in seconds. The part contains the axis, and
-    /// `share` of the axis length on both sides. At its beginning, the part contains one more minute, because
-    /// figures at the cursor need this minute.
+    /// Returns the beginning and the end of the part to read, in seconds. The part contains the axis, and `share` of
+    /// the axis length on both sides. The part also contains the minute before, because figures at the cursor need this
+    /// minute.
     fn around(&self, share: f64) -> (f64, f64) {
         let axis = self.axis(self.columns);
         let beside_s = axis.length_s() * share;

@@ -6,8 +6,8 @@ use crate::session::{
     timeline::SegmentTotal,
 };
 
-/// The columns of figures, the most important first. The columns of the table are these, the number of the segment,
-/// and the figures of the receivers.
+/// The columns of figures, the most important first. The table also has a column for the number of the segment, and
+/// columns for the figures of the receivers.
 pub const SEGMENT_COLUMNS: [Figure; 17] = [
     figures::OPS_PER_S,
     figures::SERVICE_P99,
@@ -29,7 +29,7 @@ pub const SEGMENT_COLUMNS: [Figure; 17] = [
 ];
 
 impl Default for SortedTable<Figure, u32> {
-    /// Sorts the newest segment first.
+    /// Sorts with the newest segment first.
     fn default() -> Self {
         Self { sorted_by: figures::SEGMENT, is_descending: true, selected: None }
     }
@@ -52,8 +52,8 @@ impl Model {
         listed.or_else(|| self.shown().segment().map(|segment| segment.start.segment))
     }
 
-    /// Returns the baseline segment; `None` if the user has pinned no segment as the baseline, or the pinned
-    /// segment is no longer listed.
+    /// Returns the baseline segment. Returns `None` if the user has pinned no baseline, or if the pinned segment is no
+    /// longer listed.
     pub fn baseline(&self) -> Option<&SegmentTotal> {
         self.pinned.and_then(|number| self.segments().numbered(number))
     }

@@ -40,9 +40,9 @@ impl Model {
         self.request(if self.recording.is_some() { Order::StopRecording } else { Order::StartRecording });
     }
 
-    /// Returns the number of the segment to export: on the Segments screen the selected segment, otherwise the
-    /// segment shown. An export of a segment contains the first node. If the screen shows another node, returns
-    /// the first node's segment at the same time.
+    /// Returns the number of the segment to export. On the Segments screen, this is the selected segment. On other
+    /// screens, this is the segment shown. An export of a segment contains the first node. If the screen shows another
+    /// node, returns the first node's segment at the same time.
     pub(super) fn outgoing_segment(&self) -> Option<u32> {
         let first = &self.tracks[0];
         let segment = match self.screen {
@@ -56,8 +56,8 @@ impl Model {
         segment.map(|segment| segment.start.segment)
     }
 
-    /// Returns the beginning of the names of this session's files: the name of the target, and the number of the
-    /// segment if there is one.
+    /// Returns the beginning of the names of this session's files. It has the name of the target and, if there is one,
+    /// the number of the segment.
     pub(super) fn name_of_files(&self, segment: Option<u32>) -> String {
         let target = self.timeline().session().map_or("redyno", |session| session.target.address.as_str());
         let target = file_name(target);

@@ -32,7 +32,7 @@ pub enum Effect {
     Suspend,
     /// Save a picture of the screen.
     Save(Picture),
-    /// Write a file from the records; [`Msg::Written`](super::Msg::Written) reports the result.
+    /// Write a file from the records. [`Msg::Written`](super::Msg::Written) reports the result.
     Write(FileRequest),
     /// Put a text on the terminal's clipboard.
     Copy {
@@ -41,9 +41,9 @@ pub enum Effect {
         /// The text.
         text: String,
     },
-    /// Read this script; [`Msg::Script`](super::Msg::Script) contains the result.
+    /// Read this script. [`Msg::Script`](super::Msg::Script) contains the result.
     Read(String),
-    /// Read this workload file; [`Msg::Workload`](super::Msg::Workload) contains the result.
+    /// Read this workload file. [`Msg::Workload`](super::Msg::Workload) contains the result.
     ReadWorkload(String),
     /// Switch to the theme with this name.
     Theme(&'static str),

@@ -1,4 +1,4 @@
-//! What the charts of the Overview screen show: either redyno's load, or the server with all its clients.
+//! The subject of the charts on the Overview screen: either redyno's load, or the server with all its clients.
 
 use super::{AxisScale, Model};
 use crate::session::timeline::Timed;
@@ -13,13 +13,13 @@ pub enum Subject {
     Server,
 }
 
-/// After the load is switched off, the charts continue to show the load for a while. They switch to the
-/// server as soon as the time under load fills less than this share of the time axis.
+/// After the load is switched off, the charts continue to show the load for a while. The charts switch to the server
+/// when the time under load fills less than this share of the time axis.
 const LEAST: f64 = 0.25;
 
 impl Model {
-    /// Returns what the charts show. They show the load if it is on at the end of the time axis, or was on
-    /// for long enough before. Otherwise, they show the server. The position of the cursor has no influence.
+    /// Returns the subject of the charts. The subject is the load if the load is on at the end of the time axis, or was
+    /// on for long enough before. Otherwise, the subject is the server. The position of the cursor has no influence.
     pub fn subject(&self) -> Subject {
         let axis = self.axis(self.columns);
         let (from_s, to_s) = (axis.from_s(), axis.to_s().min(self.ends_s()).min(self.known_s()));
@@ -64,8 +64,8 @@ impl Model {
         self.charts.refit();
     }
 
-    /// Switches the latencies between response times and service times. Response times count from when a
-    /// request is due, and service times from when the request is written.
+    /// Switches the latencies between response times and service times. Response times begin when a request is due.
+    /// Service times begin when the request is written.
     pub(super) fn turn_timed(&mut self) {
         self.charts.timed = match self.charts.timed {
             Timed::FromDue => Timed::FromWrite,

@@ -1,4 +1,4 @@
-//! The columns of the table of nodes; the lines of the log, its filter and its selected line.
+//! The columns of the table of nodes, the lines of the log, its filter and its selected line.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ pub enum NodeColumn {
     Event,
 }
 
-/// What a line in the log reports.
+/// The subject of a line in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
     /// An event.
@@ -46,7 +46,7 @@ pub enum LogKind {
 pub struct LogLine<'a> {
     /// The time of the line, in seconds of the session.
     pub t_s: f64,
-    /// What the line reports.
+    /// The subject of the line.
     pub kind: LogKind,
     /// A short name: the name of the event, or the kind of the error.
     pub name: Cow<'a, str>,
@@ -67,8 +67,8 @@ impl<'a> LogLine<'a> {
         Self { t_s, kind, name: name.into(), text: text.into(), is_recovery: false }
     }
 
-    /// Returns where `needle`, a text in lower case, occurs in the words of this line (`name text`), as ranges of
-    /// characters. An empty needle never occurs.
+    /// Returns the places of `needle` in the words of this line (`name text`), as ranges of characters. `needle` is a
+    /// text in lower case. An empty needle has no places.
     pub fn hits(&self, needle: &str) -> Vec<std::ops::Range<usize>> {
         let needle: Vec<char> = needle.chars().collect();
         // Each character becomes exactly one lower-case character, so that positions match the screen.
@@ -98,7 +98,7 @@ pub(super) const FILTERS: [Option<LogKind>; 5] =
 #[derive(Debug, Clone, Default)]
 pub struct LogView {
     pub(super) filter: usize,
-    /// The position of the selected line; `None` if the selection follows the newest line.
+    /// The position of the selected line. `None` if the selection follows the newest line.
     pub(super) selected: Option<usize>,
     pub(super) needle: String,
 }

@@ -1,8 +1,8 @@
 //! The tour of the screen, with the built-in server. Each step shows a line that explains the screen and
 //! names the next key. The line stays until the user presses this key.
 //!
-//! `redyno --tour` presses the keys itself until the user presses a key. The tour's pauses are lengths of
-//! session time.
+//! `redyno --tour` presses the keys itself until the user presses a key. The tour's pauses are measured in session
+//! time.
 
 use super::{InputMode, Key, KeyCode, Model, Purpose, Screen, Tour, View};
 
@@ -19,7 +19,8 @@ struct TourStep {
     text: &'static str,
     /// The keys.
     keys: &'static [KeyCode],
-    /// Returns whether the step is done: the named keys, or other keys with the same result, have been pressed.
+    /// Returns whether the step is done. A step is done when the named keys, or other keys with the same result, have
+    /// been pressed.
     is_done: fn(&Model) -> bool,
 }
 
@@ -91,7 +92,7 @@ impl Model {
         }
     }
 
-    /// Returns the key that the tour presses now; `None` during a pause.
+    /// Returns the key that the tour presses now. Returns `None` during a pause.
     pub(super) fn key_of_tour(&mut self) -> Option<Key> {
         let now_s = self.timeline().now_s;
         let is_under_load = self.in_force().load;

@@ -1,4 +1,4 @@
-//! A track is the data of one node over time, as the screen draws it, live or from a recording. All tracks
+//! A track is the data of one node over time, as the screen shows it. The data is live or from a recording. All tracks
 //! share one time axis and one cursor.
 //!
 //! ```text
@@ -20,7 +20,7 @@ use crate::session::{
 pub struct Track {
     /// The timeline of the node so far.
     pub timeline: Timeline,
-    /// A copy of the timeline at the moment when the view was frozen; `None` in a live view.
+    /// A copy of the timeline at the moment when the view was frozen. `None` in a live view.
     frozen: Option<Box<Timeline>>,
     has_answered: bool,
 }
@@ -53,7 +53,7 @@ impl Track {
         self.timeline.refine(stretch, node);
     }
 
-    /// Keeps the present state for a frozen view, which shows nothing later.
+    /// Keeps the present state for a frozen view. Such a view shows nothing later.
     pub(super) fn freeze(&mut self) {
         self.frozen = Some(Box::new(self.timeline.clone()));
     }
@@ -71,7 +71,8 @@ impl Track {
         }
     }
 
-    /// Returns the timeline up to the latest moment, or in a frozen view up to the moment of freezing.
+    /// Returns the timeline up to the latest moment. In a frozen view, returns the timeline up to the moment of
+    /// freezing.
     pub fn shown(&self) -> &Timeline {
         self.frozen.as_deref().unwrap_or(&self.timeline)
     }
@@ -82,12 +83,13 @@ impl Track {
         self.shown().now_s
     }
 
-    /// Returns the moment of freezing, in seconds of the session; infinite in a live view.
+    /// Returns the moment of freezing, in seconds of the session. Returns infinity in a live view.
     pub(super) fn shown_until_s(&self) -> f64 {
         self.frozen.as_deref().map_or(f64::INFINITY, |held| held.now_s)
     }
 
-    /// Returns the segments up to the latest moment, or in a frozen view up to the moment of freezing.
+    /// Returns the segments up to the latest moment. In a frozen view, returns the segments up to the moment of
+    /// freezing.
     pub fn segments(&self) -> &Segments {
         &self.shown().segments
     }

@@ -1,4 +1,4 @@
-//! How each message changes the model, and which effects the model requests.
+//! The changes of the model that each message causes, and the effects that the model requests.
 
 mod mouse;
 
@@ -25,7 +25,7 @@ const LONGEST_INTRINSIC_S: u64 = 3600;
 pub enum Msg {
     /// A key was pressed.
     Key(Key),
-    /// The source delivered something.
+    /// The source delivered a record or a notice.
     Delivery(Delivery),
     /// An action of the mouse.
     Mouse(Mouse),
@@ -46,7 +46,7 @@ pub enum Msg {
     Workload(Result<WorkloadChoice, String>),
     /// The screen will draw a picture with this many columns in its charts.
     Columns(u16),
-    /// The open help can scroll down by this many lines.
+    /// The number of lines by which the open help can scroll down.
     HelpEnd(u16),
 }
 
@@ -118,8 +118,8 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
     }
 }
 
-/// Returns whether a session with a requested load begins without load, because it waits for the server or
-/// for the user's answer.
+/// Returns whether a session with a requested load begins with the load off. The load then waits for the server or for
+/// the user's answer.
 fn is_load_delayed(model: &Model, first: &Segment) -> bool {
     let wanted = &model.panel.wanted;
     let is_first = model.timeline().segments.current().is_none();
@@ -185,7 +185,7 @@ impl Model {
         }
     }
 
-    /// Returns the key contexts that apply now; earlier contexts have precedence.
+    /// Returns the key contexts that apply now. Earlier contexts have precedence.
     pub fn contexts(&self) -> Vec<Context> {
         let mut contexts = self.mode.contexts().map_or_else(|| self.contexts_here(), <[Context]>::to_vec);
         contexts.push(Context::Anywhere);
@@ -279,7 +279,7 @@ fn run_intrinsic(model: &mut Model, text: &str) {
     }
 }
 
-/// Inserts pasted text into the open input line. Without an input line, the text is ignored; its letters do
+/// Inserts pasted text into the open input line. Without an input line, the text is ignored. The letters of the text do
 /// not act as keys.
 fn paste(model: &mut Model, text: &str) {
     model.message = None;

@@ -22,13 +22,14 @@ impl Model {
         if self.node == 0 { shown } else { shown.beside(self.tracks[0].reading(self.figures_view())) }
     }
 
-    /// Returns the segments up to the latest moment, or in a frozen view up to the moment of freezing.
+    /// Returns the segments up to the latest moment. In a frozen view, returns the segments up to the moment of
+    /// freezing.
     pub fn segments(&self) -> &Segments {
         self.track().segments()
     }
 
-    /// Returns the last moment that can be shown, over the tracks of all nodes, in seconds of the session. A
-    /// frozen view shows nothing after the moment of freezing.
+    /// Returns the last moment that can be shown, over the tracks of all nodes, in seconds of the session. A frozen
+    /// view shows nothing after the moment of freezing.
     pub fn known_s(&self) -> f64 {
         self.tracks.iter().map(Track::known_s).fold(0.0, f64::max)
     }
@@ -52,8 +53,8 @@ impl Model {
         }
     }
 
-    /// Returns the time after which nothing is shown, in seconds of the session. In a frozen view of a live
-    /// session, this is the end of the view. Otherwise, it is infinite.
+    /// Returns the time after which nothing is shown, in seconds of the session. In a frozen view of a live session,
+    /// this is the end of the view. Otherwise, the time is infinite.
     pub fn ends_s(&self) -> f64 {
         match (self.view, self.zoom) {
             (View::Frozen { to_s, .. }, Zoom::Lately | Zoom::Step(_)) if self.playback.is_none() => {
@@ -64,13 +65,14 @@ impl Model {
         }
     }
 
-    /// Returns the moment shown, in seconds of the session: the cursor, or the latest moment of a live view.
+    /// Returns the moment shown, in seconds of the session. This is the cursor, or the latest moment of a live view.
     pub fn moment_s(&self) -> f64 {
         self.cursor_s().unwrap_or_else(|| self.shown().now_s())
     }
 
-    /// Returns the end of the second that begins at the cursor, or of the cursor's column if it is shorter, in seconds of
-    /// the session; `None` in a live view. The figures cover the second before this moment.
+    /// Returns the end of the second that begins at the cursor, in seconds of the session. If the cursor's column is
+    /// shorter, returns the end of this column. Returns `None` in a live view. The figures cover the second before this
+    /// moment.
     pub fn figures_s(&self) -> Option<f64> {
         let length_s = self.step_s(self.columns).min(1.0);
         self.cursor_s().map(|cursor_s| (cursor_s + length_s).min(self.known_s().max(cursor_s)))
@@ -89,7 +91,7 @@ impl Model {
         self.cursor_s().zip(self.figures_s()).is_some_and(|(from_s, to_s)| t_s > from_s && t_s >= to_s)
     }
 
-    /// Returns the time from the cursor of a frozen view to the latest measurement, in seconds; `None` when the
+    /// Returns the time from the cursor of a frozen view to the latest measurement, in seconds. Returns `None` when the
     /// view is live.
     pub fn behind_s(&self) -> Option<f64> {
         self.cursor_s().map(|cursor_s| self.now_s() - cursor_s)
@@ -113,8 +115,8 @@ impl Model {
         }
     }
 
-    /// Keeps the state of live sessions at the latest moment, for a frozen view. Recordings do not grow, so recordings
-    /// are left out.
+    /// Keeps the state of live sessions at the latest moment, for a frozen view. Recordings do not grow, so their state
+    /// is not kept.
     fn freeze_tracks(&mut self) {
         if self.playback.is_none() {
             self.tracks.iter_mut().for_each(Track::freeze);
@@ -122,7 +124,7 @@ impl Model {
         }
     }
 
-    /// Makes the view live, so that the view shows the latest moment again.
+    /// Makes the view live. The view then shows the latest moment again.
     pub(super) fn go_live(&mut self) {
         self.view = View::Live;
         self.tracks.iter_mut().for_each(Track::unfreeze);
@@ -142,8 +144,8 @@ impl Model {
         self.put_cursor(number as f64 * step_s);
     }
 
-    /// After a change of the width of the charts, moves the axis of a frozen view as little as needed to
-    /// contain the cursor.
+    /// Moves the axis of a frozen view as little as needed to contain the cursor. Call this function after the width of
+    /// the charts has changed.
     pub(super) fn keep_cursor_in_view(&mut self) {
         if let View::Frozen { cursor_s, .. } = self.view {
             self.put_cursor(cursor_s);

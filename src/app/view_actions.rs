@@ -1,5 +1,4 @@
-//! The effects of keys. Most of them change only what the user sees: the screen, the pane, the selected row or the
-//! moment.
+//! The effects of keys. Most effects change only the view: the screen, the pane, the selected row or the moment.
 
 use super::{
     Direction, Effect, InputMode, JumpTarget, Model, Order, Pane, Purpose, Screen, TextEntry, Tone, Typing,
@@ -101,13 +100,13 @@ impl Model {
         self.play_on();
     }
 
-    /// Moves the cursor to a special moment, or shows why there is none.
+    /// Moves the cursor to a special moment. If there is no such moment, shows the reason.
     pub(super) fn jump_to(&mut self, to: JumpTarget) {
         self.jump(to).unwrap_or_else(|why| self.show_message(Tone::Info, why));
         self.play_on();
     }
 
-    /// Shows a shorter or longer period, or shows why this is impossible.
+    /// Shows a shorter or longer period. If this is impossible, shows the reason.
     pub(super) fn zoom_or_say(&mut self, closer: bool) {
         self.zoom_by(closer).unwrap_or_else(|why| self.show_message(Tone::Info, why));
     }
@@ -127,7 +126,7 @@ impl Model {
         self.choose(lines);
     }
 
-    /// Limits how far the help is scrolled down.
+    /// Limits the scroll position of the help.
     pub(super) fn limit_help(&mut self, last: u16) {
         if let InputMode::Typing(Typing { purpose: Purpose::Help { scroll }, .. }) = &mut self.mode {
             *scroll = (*scroll).min(last);

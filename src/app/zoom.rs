@@ -10,11 +10,11 @@ const STEPS_S: [f64; 16] =
 /// The minimum length of a column in the view of the last minutes, and the minimum length of this view, both in
 /// seconds.
 const LATELY_S: (f64, f64) = (2.0, 75.0);
-/// One of the common column lengths may be close to the column length in the view of the last minutes.
-/// Zooming skips this common length if the two lengths differ by less than this factor.
+/// The smallest factor between two column lengths that zooming keeps apart. If a common column length is closer to the
+/// column length of the last minutes, zooming skips the common length.
 const SIMILAR_FACTOR: f64 = 1.5;
 
-/// The user can zoom in until the view shows at most this many seconds.
+/// The longest period, in seconds, at which the user cannot zoom in further.
 const SHORTEST_S: f64 = 10.0;
 
 impl Model {
@@ -28,7 +28,7 @@ impl Model {
         }
     }
 
-    /// Returns the shortest length of a column, in seconds, with which the charts show the whole session.
+    /// Returns the shortest column length with which the charts show the whole session, in seconds.
     fn whole_s(&self, columns: u16) -> f64 {
         let begins_s = self.begins_s();
         // Columns begin at multiples of their length, so the first column may lie partly before the session.
@@ -128,7 +128,7 @@ mod tests {
         model
     }
 
-    /// Returns the share of the columns that lie within the session, and the time when the first one begins.
+    /// Returns the share of the columns that lie within the session, and the beginning of the first such column.
     fn filled(model: &Model, columns: u16) -> (f64, f64) {
         let axis = model.axis(columns);
         let end = axis.column_ending(model.known_s()).unwrap() + 1;

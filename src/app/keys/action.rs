@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Context, KeyPattern, Screen};
 use crate::app::Model;
 
-/// What some keys do.
+/// The effect of some keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Action {
     /// The keys.

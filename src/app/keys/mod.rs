@@ -1,5 +1,5 @@
 //! The key table: the action of each key, and the texts about keys in the footer, the help and the manual page. Each
-//! submodule has a part of the key table. Of crossterm, the terminal library, it uses only the names of keys.
+//! submodule has a part of the key table. Of crossterm (the terminal library), this code uses only the names of keys.
 
 /// Makes a part of the key table. Each context has bindings. Each binding has actions with their keys, the
 /// keys as text, the hint for the footer, and the help.
@@ -24,16 +24,16 @@ use super::{Context, Screen};
 /// A line of the key table.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding {
-    /// The context of the line: where its keys work.
+    /// The context in which the keys of this line work.
     pub context: Context,
     /// The actions of the line, each with its keys.
     pub actions: &'static [Action],
     /// The keys as help and manual show them.
     pub written: &'static str,
-    /// The hint in the footer: the keys, a word, and a rank. If the footer is too narrow, it leaves out hints
-    /// with a high rank first. Hints with rank 0 always stay.
+    /// The hint in the footer: the keys, a word, and a rank. A footer that is too narrow leaves out hints with a high
+    /// rank first. Hints with rank 0 always stay.
     pub hint: Option<(&'static str, &'static str, u8)>,
-    /// The help text: what the keys do.
+    /// The help text about the effect of the keys.
     pub help: &'static str,
 }
 
@@ -139,9 +139,9 @@ pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     contexts.iter().find_map(of).copied()
 }
 
-/// Returns the footer's hints for these contexts, each as keys and a word. The footer has `width` columns,
-/// and writes each hint as `keys word` with two blanks between hints. If the footer is too narrow, it leaves
-/// out the least important hints first. The hints for help and quit always stay.
+/// Returns the footer's hints for these contexts, each as keys and a word. The footer has `width` columns, and writes
+/// each hint as `keys word` with two blanks between hints. If there is too little room, the least important hints are
+/// left out first. The hints for help and quit always stay.
 pub fn footer(
     contexts: &[Context],
     width: usize,

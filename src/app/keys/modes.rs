@@ -1,5 +1,5 @@
-//! The keys that do not belong to one screen. Some of them work only in a frozen view, in input lines or in
-//! overlays. Others work everywhere, or on all screens while no overlay is open.
+//! The keys that do not belong to one screen. Some of these keys work only in a frozen view, in input lines or in
+//! overlays. Other keys work everywhere, or on all screens while no overlay is open.
 
 use super::{Action, Binding, Context, JumpTarget, KeyCode, KeyPattern, Screen, ZOOM, does, key, on};
 use crate::{

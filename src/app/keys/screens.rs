@@ -204,7 +204,7 @@ impl Screen {
         self.row().key
     }
 
-    /// Returns the panes that can be shown alone; empty if the screen is a single table.
+    /// Returns the panes that can be shown alone. Empty if the screen is a single table.
     pub fn panes(self) -> &'static [Pane] {
         self.row().panes
     }
@@ -221,8 +221,8 @@ impl Screen {
 }
 
 impl Pane {
-    /// Returns the pane to show alone after the pane `shown`. After the last pane, returns `None` for the
-    /// whole screen.
+    /// Returns the pane to show alone after the pane `shown`. `None` means the whole screen, which follows the last
+    /// pane.
     pub(in crate::app) fn after(screen: Screen, shown: Option<Self>) -> Option<Self> {
         let panes = screen.panes();
         let next =

@@ -35,9 +35,9 @@ impl Model {
         PARAMETERS.iter().flat_map(all).collect()
     }
 
-    /// Returns offers for the parameter that `query` names. If `query` contains a value, the offer sets this
-    /// value. Otherwise the offers set common values, and the present value is first. `None` if `query` names
-    /// no parameter.
+    /// Returns offers for the parameter that `query` names. If `query` contains a value, the offer sets this value.
+    /// Otherwise the offers set common values, with the present value first. Returns `None` if `query` names no
+    /// parameter.
     pub(super) fn parameter_in(&self, query: &str) -> Option<Vec<Offer>> {
         let (word, rest) = query.trim_start().split_once(' ')?;
         let (name, value) = rest.trim_start().split_once(' ')?;
@@ -80,7 +80,8 @@ impl Model {
         Offer::or_refusal(format!("{WORD} {} {}", parameter.name, value_words(&written(value))), can)
     }
 
-    /// Returns the offer to write the keys that the present workload reads, or to show why this is impossible.
+    /// Returns the offer to write the keys that the present workload reads. If this is impossible, the offer shows the
+    /// reason.
     pub(super) fn prefill(&self) -> Option<Offer> {
         let wanted = &self.panel.wanted;
         let is_filling = self.timeline().segments.current().is_some_and(|now| now.start.prefill.is_some());

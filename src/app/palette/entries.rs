@@ -1,4 +1,4 @@
-//! The command palette's list of slow log entries and clients. Enter shows the selected entry or client in
+//! The command palette's list of slow log entries and clients. The key Enter shows the selected entry or client in
 //! full.
 
 use super::{Offer, PaletteCommand, offers::best_first};
@@ -16,7 +16,7 @@ pub(super) const WORD: &str = "show";
 const MOST_ENTRIES: usize = 100;
 
 impl Model {
-    /// Opens the list of slow commands and clients, or shows why the list is empty.
+    /// Opens the list of slow commands and clients. If the list is empty, shows the reason.
     pub(in crate::app) fn list_entries(&mut self) {
         if self.entries().is_empty() {
             let text = "no slow command in this session, and no list of clients from the server yet";
@@ -25,7 +25,7 @@ impl Model {
         self.open_palette(&format!("{WORD} "));
     }
 
-    /// Returns the offers that match a query such as `show 10.0.0.7`; `None` for other queries.
+    /// Returns the offers that match a query such as `show 10.0.0.7`. Returns `None` for other queries.
     pub(super) fn entries_in(&self, query: &str) -> Option<Vec<Offer>> {
         let rest = query.trim_start().strip_prefix(WORD)?.strip_prefix(' ')?;
         Some(best_first(rest, self.entries()))

@@ -1,7 +1,7 @@
-//! The command palette's offers to export the segment shown or the whole session: each format, and the
-//! report. The command `export session csv to mine.csv` also names the file.
+//! The command palette's offers to export the segment shown or the whole session. There is an offer for each format,
+//! and an offer for the report. The command `export session csv to mine.csv` also names the file.
 //!
-//! The palette also offers experiments. If the user has typed a part of an experiment, it offers the possible
+//! The palette also offers experiments. If the user has typed a part of an experiment, the palette offers the possible
 //! next words.
 
 use super::{Offer, PaletteCommand, offers::best_first, score};
@@ -21,7 +21,7 @@ const WORD: &str = "export ";
 const TO: &str = " to ";
 
 impl Model {
-    /// Returns the exports that `query` names, or `None` if `query` does not begin with `export`.
+    /// Returns the exports that `query` names. Returns `None` if `query` does not begin with `export`.
     pub(super) fn exports_in(&self, query: &str) -> Option<Vec<Offer>> {
         let asked = query.trim_start().strip_prefix(WORD)?;
         // Before the user has typed a file name, the blank after the word may be missing.
@@ -58,8 +58,8 @@ impl Model {
         Offer::new(title, help, PaletteCommand::Want(Effect::Write(outgoing)))
     }
 
-    /// Returns the reason why segment `number` cannot be exported alone in this form, or `None` if the segment can be
-    /// exported.
+    /// Returns the reason why segment `number` cannot be exported alone in this form. Returns `None` if the segment can
+    /// be exported.
     fn why_not(&self, form: FileForm, number: u32) -> Option<String> {
         let includes_it = matches!(form, FileForm::Figures(format, _) if format.has_asides());
         let aside = self.tracks[0].segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
@@ -115,8 +115,8 @@ impl Model {
         Some(self.unless_ended(query, Ok((help, command))))
     }
 
-    /// Returns offers for the experiment in `query`: to begin a complete experiment, to continue an incomplete
-    /// experiment, or to show an error. Returns `None` if `query` does not begin with the word of an experiment.
+    /// Returns offers for the experiment in `query`. An offer begins a complete experiment, continues an incomplete
+    /// experiment, or shows an error. Returns `None` if `query` does not begin with the word of an experiment.
     pub(super) fn experiment_in(&self, query: &str) -> Option<Vec<Offer>> {
         if let Some(script) = self.script_in(query) {
             return Some(vec![script]);
@@ -149,21 +149,21 @@ impl Model {
         Some(if follow.is_empty() { spelled.into_iter().collect() } else { follow })
     }
 
-    /// Returns an offer to begin the experiment in `text`, or to show the error in `text`.
+    /// Returns an offer to begin the experiment in `text`. If `text` has an error, the offer shows this error.
     fn experiment_offer(&self, text: &str) -> Option<Offer> {
         let asked = ExperimentSpec::parse(text, &self.panel.wanted)?;
         let can = asked.map(|asked| (asked.about(), PaletteCommand::Begin(asked)));
         Some(self.unless_ended(text, can.map_err(|error| error.to_string())))
     }
 
-    /// Returns an offer with the title `text`. While a recording is shown, the offer shows why no experiment can
-    /// begin.
+    /// Returns an offer with the title `text`. While a recording is shown, the offer shows the reason why no experiment
+    /// can begin.
     fn unless_ended(&self, text: &str, can: Result<(String, PaletteCommand), String>) -> Offer {
         let can = if self.playback.is_some() { Err(IN_RECORDING.to_owned()) } else { can };
         Offer::or_refusal(text.trim().to_owned(), can)
     }
 
-    /// Returns the offer of a complete experiment, or an offer to continue an incomplete one.
+    /// Returns the offer of a complete experiment. For an incomplete experiment, returns an offer to continue to type.
     fn begun(&self, text: &str) -> Option<Offer> {
         let Some(start) = text.strip_suffix('…') else { return self.experiment_offer(text) };
         Some(Offer::new(

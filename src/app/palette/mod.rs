@@ -27,8 +27,8 @@ impl Model {
         self.begin_typing(Purpose::Command { chosen: 0 }, TextEntry::sentence(typed));
     }
 
-    /// Returns the typed text, the matching offers, best first, and the position of the selected offer; `None` when
-    /// the palette is closed.
+    /// Returns the typed text, the matching offers (best first), and the position of the selected offer. Returns `None`
+    /// when the palette is closed.
     pub fn palette(&self) -> Option<(&TextEntry, Vec<Offer>, usize)> {
         let InputMode::Typing(Typing { purpose: Purpose::Command { chosen }, entry }) = &self.mode else {
             return None;
@@ -38,7 +38,8 @@ impl Model {
         Some((entry, offers, chosen))
     }
 
-    /// Moves the selection down by this many offers, or up if negative, at most to the ends of the list.
+    /// Moves the selection down by this many offers, or up if the number is negative. The selection stays within the
+    /// list.
     pub(super) fn choose(&mut self, by: i16) {
         let Some((_, offers, now)) = self.palette() else { return };
         let then = moved(now, by, offers.len());
@@ -47,7 +48,8 @@ impl Model {
         }
     }
 
-    /// Carries out the selected offer. If the offer is impossible, a message shows why, and the palette stays open.
+    /// Carries out the selected offer. If the offer is impossible, a message shows the reason, and the palette stays
+    /// open.
     pub(super) fn accept_offer(&mut self) {
         let Some((_, mut offers, chosen)) = self.palette() else { return };
         if offers.is_empty() {
@@ -104,7 +106,7 @@ fn score_of_word(word: &str, name: &str) -> Option<u32> {
 }
 
 /// Returns the score of a name that contains the letters of `word` in order, with other letters in between. The first
-/// letter must be at the start of a word. The fewer letters are in between, the higher is the score.
+/// letter must be at the start of a word. The score is higher if fewer letters are in between.
 fn with_gaps(word: &str, name: &str) -> Option<u32> {
     let first = word.chars().next()?;
     let starts = name.char_indices().filter(|(at, c)| {

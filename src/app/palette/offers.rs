@@ -58,7 +58,7 @@ impl Offer {
         Self { title, keys: String::new(), help, command }
     }
 
-    /// Returns an offer to carry out a command, or to show why the command is impossible.
+    /// Returns an offer to carry out a command. If the command is impossible, the offer shows the reason.
     pub(super) fn or_refusal(title: String, can: Result<(String, PaletteCommand), String>) -> Self {
         let (help, command) = can.unwrap_or_else(|why| (why.clone(), PaletteCommand::Refuse(why)));
         Self::new(title, help, command)
@@ -150,8 +150,8 @@ impl Model {
         best_first(query, offers)
     }
 
-    /// Returns all offers. The order is: the offers used most in this session, the offers of this screen, common
-    /// offers, all other offers.
+    /// Returns all offers. The offers that the user has used most in this session come first. Then follow the offers of
+    /// this screen, common offers, and all other offers.
     fn usual_first(&self) -> Vec<Offer> {
         // On the Overview, common commands come before the commands of the screen.
         let is_own =

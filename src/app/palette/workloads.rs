@@ -22,8 +22,8 @@ impl Model {
         self.first_workload().into_iter().chain(presets().map(|preset| offer(preset))).collect()
     }
 
-    /// Returns an offer to restore the workload from the start of the session, with its keys and value size. `None`
-    /// if this workload is a preset.
+    /// Returns an offer to restore the workload from the start of the session, with its keys and value size. Returns
+    /// `None` if this workload is a preset.
     pub(super) fn first_workload(&self) -> Option<Offer> {
         let Knobs { workload, value_size, keyspace, .. } = &self.initial;
         if presets().any(|preset| preset.operations == workload.operations && preset.keys == workload.keys) {
@@ -39,7 +39,8 @@ impl Model {
         Some(Offer::new(format!("workload {name}"), help, command))
     }
 
-    /// Returns offers of the weights that match `query`; none if `query` already contains the full name of a weight.
+    /// Returns offers of the weights that match `query`. Returns no offers if `query` already contains the full name of
+    /// a weight.
     pub(super) fn begun_weights(&self, query: &str) -> Vec<Offer> {
         let is_begun = |offer: &Offer| !query.starts_with(offer.title.trim_end_matches('…'));
         if self.weights().all(|offer| is_begun(&offer)) {
@@ -49,7 +50,7 @@ impl Model {
         }
     }
 
-    /// Returns an offer for the weight of each operation; none if the weights cannot be changed.
+    /// Returns an offer for the weight of each operation. Returns no offers if the weights cannot be changed.
     pub(super) fn weights(&self) -> impl Iterator<Item = Offer> {
         let wanted = &self.panel.wanted;
         let weights = Knob::of(wanted).into_iter().filter(|knob| matches!(knob, Knob::Weight(_)));

@@ -1,4 +1,4 @@
-//! The effects of mouse clicks on the screen. Each of them is also possible with keys.
+//! The effects of mouse clicks on the screen. Keys have the same effects.
 
 use super::{InputMode, Key, KeyCode, Model, Purpose, Typing, action};
 use crate::app::{Direction, Knob, Screen};
@@ -21,7 +21,7 @@ pub enum Spot {
     Elsewhere,
 }
 
-/// What the mouse did.
+/// The kind of a mouse action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gesture {
     /// The left button was pressed.
@@ -43,7 +43,7 @@ pub struct Mouse {
 }
 
 impl Model {
-    /// Handles the mouse, which has no effect while a question or an input line is open.
+    /// Handles the mouse. The mouse has no effect while a question or an input line is open.
     pub(super) fn on_mouse(&mut self, Mouse { gesture, spot }: Mouse) {
         match (&mut self.mode, gesture, spot) {
             (InputMode::Screen, Gesture::Click, _) => self.click(spot),
