@@ -42,7 +42,7 @@ impl Clock {
     }
 }
 
-/// Returns the end of the tick that contains `now_ns`. This is the next multiple of [`TICK_NS`], and is always later
+/// Returns the end of the tick that contains `now_ns`. The end is the next multiple of [`TICK_NS`], and is always later
 /// than `now_ns`.
 pub fn next_tick_ns(now_ns: u64) -> u64 {
     (now_ns / TICK_NS + 1) * TICK_NS

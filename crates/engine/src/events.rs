@@ -135,7 +135,7 @@ event_kinds! {
         let _ = arguments;
         format!("a {part} of {}: {command}{}", units::bytes(*bytes), after(" from ", client))
     };
-    /// The number of further COMMANDLOG entries of the same poll and kind (`part`). These entries have no events of their own.
+    /// The number of further COMMANDLOG entries of the same poll and kind (`part`) without an event of their own.
     MoreLargeCommands { entries: u64, part: String } "commandlog"
         format!("{} more entries about a large {part}", units::grouped(*entries));
     /// The server's latency monitor reported an event, with its last and its longest latency.
@@ -189,7 +189,7 @@ event_kinds! {
     FailoverTurned { state: String } "role" format!("FAILOVER: {state}");
     /// A server joined the session after its beginning, and got the next node number.
     NodeJoined { address: String } "joined" format!("{address} is watched from now on");
-    /// The node has left the cluster. It owns no slots any more, and does not answer as a replica.
+    /// The node has left the cluster. The node owns no slots any more, and does not answer as a replica.
     NodeLeft { address: String } "left" format!("{address} has left the cluster");
     /// A node that had left has slots again, or is a replica again.
     NodeBack { address: String } "joined" format!("{address} is in the cluster again");
@@ -255,7 +255,7 @@ event_kinds! {
         let plural = if *clients == 1 { "" } else { "s" };
         format!("{lost} {of} {clients} connection{plural}: {cause}{}", after(" (", &untold))
     };
-    /// More connections of the load were lost. They are too many for an event each.
+    /// More connections of the load were lost, so many that not every loss has an event.
     MoreConnectionsLost { times: u64 } "load lost" format!("{times} more losses; the connections were soon open again");
     /// All lost connections of the load are open again.
     ConnectionsBack { connections: u64, after_s: f64 } "load back"
@@ -299,7 +299,7 @@ event_kinds! {
         let disturbed = after("; not counted, because it was disturbed: ", disturbed);
         format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &reached_level))
     };
-    /// A search has a result. It is the highest value of the setting that keeps the limit.
+    /// A search has a result: the highest value of the setting that keeps the limit.
     Found { found: SearchResult } "found" found.to_string();
     /// A sweep measured one value of the setting that it varies.
     Stepped { step: SweptStep } "step" step.to_string();
@@ -320,7 +320,7 @@ event_kinds! {
         format!("{} left out here: the disk or the reader took too long", count_with_noun(*records, "record"));
     /// A line of a recording is not a valid record, and is skipped.
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
-    /// The number of further invalid lines of a recording. These lines have no events of their own.
+    /// The number of further invalid lines of a recording, which have no events of their own.
     MoreLinesSkipped { lines: u64 } "recording" format!("{lines} more lines are no records and are skipped");
     /// Between two files of a recording, nothing was recorded. The time of the event is the start of the second file.
     NotRecorded { length_s: f64 } "gap" format!("nothing was recorded for {}", crate::units::run_length(*length_s));

@@ -99,8 +99,8 @@ pub fn json(text: &str) -> String {
     shown
 }
 
-/// Returns whether a terminal or a page would interpret the character `c` instead of showing it, or whether `c` would
-/// move the text around it.
+/// Returns whether a terminal or a page would interpret the character `c` instead of showing it. Also returns true if
+/// `c` would move the text around it.
 pub fn is_interpreted(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -153,7 +153,7 @@ fn host_port(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
-/// An address for a socket. It is a target's address after the lookup of its name.
+/// An address for a socket: a target's address after the lookup of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
     /// A resolved TCP address.

@@ -50,9 +50,9 @@ const REPLICATION: [&[u8]; 2] = [b"INFO", b"replication"];
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<ClusterFollower>,
-    /// The last outage of each node. An outage begins with the first refused or lost request of the load. It ends when
-    /// requests for the node's slots succeed again. When a slot moves, many clients may get a failure one after the
-    /// other. All these failures together are one outage.
+    /// The last outage of each node. An outage begins with the first refused or lost request of the load. The outage
+    /// ends when requests for the node's slots succeed again. When a slot moves, many clients may get a failure one
+    /// after the other. All these failures together are one outage.
     pub load_outages: NodeOutages,
 }
 

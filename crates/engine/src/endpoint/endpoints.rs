@@ -1,6 +1,5 @@
-//! The target of a session, and the addresses of its host name. redyno looks up the host name before the
-//! first connection. It looks the name up again after a lost connection, because the addresses may have
-//! changed.
+//! The target of a session, and the addresses of its host name. redyno looks up the host name before the first
+//! connection. redyno looks the name up again after a lost connection, because the addresses may have changed.
 //!
 //! ```text
 //! a connection is lost ──► stale ──► lookup, on a thread of its own ──► endpoints for the next connections

@@ -1,5 +1,5 @@
-//! The first commands on a new connection. They set the authentication, protocol, database and client name. This module
-//! creates the requests and interprets the replies. It uses no sockets.
+//! The first commands on a new connection. These commands set the authentication, protocol, database and client name.
+//! This module creates the requests and interprets the replies. This module uses no sockets.
 //!
 //! ```text
 //! load, ping      all steps at once ─► a reply each ─► done

@@ -1,5 +1,5 @@
 //! Connections to a server. This module contains the server's address, credentials and TLS, the first commands, and the
-//! pauses between attempts to connect. It also finds out why a server cannot be reached.
+//! pauses between attempts to connect. The module also finds out why a server cannot be reached.
 
 mod address;
 mod back_off;

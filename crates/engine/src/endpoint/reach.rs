@@ -1,4 +1,4 @@
-//! The first contact with a server. It checks that the server answers, speaks the expected protocol and accepts the
+//! The first contact with a server. Checks that the server answers, speaks the expected protocol and accepts the
 //! credentials. If a check fails, this module finds the cause. Its functions block the calling thread.
 //!
 //! ```text

@@ -10,8 +10,8 @@ use crate::{
     untrusted::{self, code},
 };
 
-/// The server that an error is about. It has an address, and a protocol that it should speak. A `Party` is displayed as
-/// its address.
+/// The server that an error is about: its address, and the protocol that it should speak. A `Party` is displayed as its
+/// address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     /// The address.
@@ -121,10 +121,10 @@ pub enum ReachError {
          connections?"
     )]
     ClosedToTls(Address),
-    /// The server requires TLS. It sent a TLS alert, or answered a TLS handshake.
+    /// The server requires TLS. The server sent a TLS alert, or answered a TLS handshake.
     #[error("{0} speaks TLS; add --tls, or write {scheme}:// in the URI", scheme = .0.dialect.scheme(true))]
     SpeaksTls(Party),
-    /// The server does not speak TLS. It answered a TLS handshake or a PING in plain text.
+    /// The server does not speak TLS. The server answered a TLS handshake or a PING in plain text.
     #[error(
         "{0} speaks {server} without TLS; leave out --tls (or write {scheme}://), or name its TLS port",
         server = .0.words().server,

@@ -34,8 +34,8 @@ const LONGEST: usize = 64 * 1024;
 pub struct SentinelAnswer {
     /// The address of the primary.
     pub primary: Address,
-    /// The number of the failover that promoted the primary, or 0 if there was no failover or if the Sentinel does not
-    /// report the number.
+    /// The number of the failover that promoted the primary. The number is 0 if there was no failover, or if the
+    /// Sentinel does not report the number.
     pub epoch: u64,
     /// The state of the primary, according to the Sentinel.
     state: PrimaryFlags,
@@ -93,8 +93,7 @@ impl PrimaryFlags {
 }
 
 impl SentinelAnswer {
-    /// Parses the replies of the Sentinel at `asked`. These are the address of the primary, and the primary's
-    /// properties.
+    /// Parses the replies of the Sentinel at `asked`: the address of the primary, and the primary's properties.
     fn read(address: &RespValue, properties: Option<&RespValue>, asked: &Address) -> Option<Self> {
         let number = |value: &RespValue| std::str::from_utf8(value.text()?).ok()?.parse().ok();
         let [host, port] = address.list()? else { return None };

@@ -12,9 +12,9 @@ use crate::untrusted;
 /// The largest number of servers whose calls are counted.
 const MOST_SERVERS: usize = 1024;
 
-/// The counts for each server: the open connections of probes, of the control plane and of all other
-/// [`Talk`](super::Talk)s, and the commands that `Talk`s have sent. Clones share their counts. Two values of this type
-/// are always equal, so two targets are equal even if these counts differ.
+/// The counts for each server: open connections without load, and the commands that [`Talk`](super::Talk)s have sent.
+/// Clones share their counts. Two values of this type are always equal, so two targets are equal even if these counts
+/// differ.
 #[derive(Debug, Clone, Default)]
 pub struct SideCalls(Arc<Mutex<SideCounts>>);
 

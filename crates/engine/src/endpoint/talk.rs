@@ -153,7 +153,7 @@ impl Talk {
         Ok(reply)
     }
 
-    /// Counts a command that [`ask`](Self::ask) sends among redyno's own calls to the server.
+    /// Counts a command of [`ask`](Self::ask) among redyno's own calls to the server.
     pub(crate) fn count(&self, words: &[&[u8]]) {
         self.target.side_calls.count(&self.target.address, words);
     }

@@ -25,7 +25,7 @@ const MOST_ADDRESSES: usize = 4 * MOST_NODES;
 /// The entry of a slot without an owner.
 const NOBODY: u16 = u16::MAX;
 
-/// The number of a node, from 0. It stays the same for the whole session.
+/// The number of a node, from 0. The number stays the same for the whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeNumber(u16);
 
@@ -36,7 +36,7 @@ pub enum Role {
     Primary,
     /// The node copies the data of this primary.
     Replica(NodeNumber),
-    /// The node is known from an earlier topology or a redirect. It is not in the last topology.
+    /// The node is known from an earlier topology or a redirect, but is not in the last topology.
     Outside,
 }
 

@@ -8,9 +8,9 @@ use crate::{protocol::Dialect, untrusted};
 enum UnknownServer {
     /// An HTTP server, with its status line.
     Http(String),
-    /// A memcached. It answers unknown lines with `ERROR`.
+    /// A memcached, which answers unknown lines with `ERROR`.
     Memcached,
-    /// A Redis or Valkey. It answers unknown lines with a RESP error.
+    /// A Redis or Valkey, which answers unknown lines with a RESP error.
     Redis,
     /// A server that requires TLS and has sent a TLS alert.
     Tls,

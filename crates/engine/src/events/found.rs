@@ -12,7 +12,7 @@ use crate::units;
 pub struct SearchResult {
     /// The knob.
     pub knob: String,
-    /// The value of the knob that the search found. It is the same as `lower`.
+    /// The value of the knob that the search found. The value is the same as `lower`.
     pub value: u64,
     /// Lower bound: the highest tested value of the knob that keeps the limit.
     pub lower: u64,

@@ -29,8 +29,7 @@ pub struct ShiftReport {
     /// it has ended in another way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_text: Option<String>,
-    /// Why the shift ended, unless it ended with a return to the usual level or with a new usual level:
-    /// `the settings of the load changed`, or `40 µs, below the usual level`.
+    /// Why the shift ended, for example `the settings of the load changed` or `40 µs, below the usual level`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_up: Option<String>,
 }

@@ -91,7 +91,7 @@ pub enum GaugeSource {
     InfoOrStat(&'static str, &'static str),
     /// A number in memcached's `stats`.
     Stat(&'static str),
-    /// 1 if a field of INFO (the first text) has a certain value (the second text), and 0 otherwise.
+    /// Whether a field of INFO (the first text) has a certain value (the second text).
     InfoWord(&'static str, &'static str),
     /// The operating system of redyno's machine, on which the server may also run.
     Host,

@@ -1,7 +1,7 @@
 //! Lists the gauges that redyno watches for level shifts (lasting changes), and how large a shift must be.
 //!
-//! redyno watches gauges that describe work. It does not watch totals, settings, times since an event, or figures that
-//! grow with the data (keys, unsaved changes).
+//! redyno watches gauges that describe work. redyno does not watch totals, settings, times since an event, or figures
+//! that grow with the data (keys, unsaved changes).
 
 use super::Gauge;
 

@@ -37,9 +37,10 @@ pub use sampler::Sampler;
 /// Makes the allocator request each block of 32 KiB or more from the operating system. The allocator returns such a
 /// block as soon as the block is freed. Also makes all threads share two areas for smaller blocks.
 ///
-/// At every tick, a session allocates latency distributions of tens of kilobytes. It frees them and keeps only small
-/// parts. By default, glibc places these small parts into the gaps of freed large blocks. This fragments the memory:
-/// after eight hours, a third of it was unused. Other C libraries place large blocks separately.
+/// At every tick, a session allocates latency distributions of tens of kilobytes. The session frees these distributions
+/// and keeps only small parts of them. By default, glibc places these small parts into the gaps of freed large blocks.
+/// The memory becomes fragmented: after eight hours, a third of it was unused. Other C libraries place large blocks
+/// separately.
 ///
 /// By default, glibc has eight areas for each core, and each area keeps its own free memory. With a hundred nodes, this
 /// free memory was 15 MB. The threads of the load do not allocate while they measure.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::{sample_builder::SampleBuilder, tree::Tree};
 use crate::gauge::Gauge;
 
-/// The columns of `/proc/net/dev` for an interface. They are received bytes, packets dropped on receipt, sent bytes,
-/// and packets dropped on sending.
+/// The columns of `/proc/net/dev` for an interface: received bytes, packets dropped on receipt, sent bytes, and packets
+/// dropped on sending.
 const COLUMNS: [usize; 4] = [0, 3, 8, 11];
 
 /// The received and the sent bytes of each interface at the last reading.

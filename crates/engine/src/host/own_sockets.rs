@@ -1,5 +1,5 @@
-//! Finds redyno's own connections by their sockets. This is necessary for memcached, because clients of memcached have
-//! no names.
+//! Finds redyno's own connections by their sockets. For memcached, there is no other way, because clients of memcached
+//! have no names.
 
 use std::{collections::HashSet, fs, net::IpAddr};
 

@@ -107,7 +107,7 @@ impl RunQueue {
 }
 
 /// Parses the second of the three numbers in a `schedstat` file. The numbers are the time on a core (ns), the time in
-/// the run queue (ns), and the number of times on a core.
+/// the run queue (ns), and how often the thread got a core.
 fn run_delay_of(schedstat: &[u8]) -> Option<u64> {
     std::str::from_utf8(schedstat).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }

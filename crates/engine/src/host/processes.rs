@@ -26,8 +26,8 @@ pub(super) const MOST_THREADS: usize = 64;
 pub(super) struct Stat<'a> {
     /// The name, without arguments. The kernel cuts the name after 15 bytes.
     pub(super) name: &'a str,
-    /// The state of the process: `R` if it runs or waits for a core, `S` if it sleeps, `D` if it waits for a disk, `T`
-    /// if it is stopped, and so on.
+    /// The state of the process, such as `R` (runs or waits for a core), `S` (sleeps), `D` (waits for a disk) or `T`
+    /// (stopped).
     pub(super) state: char,
     /// The number of pages that were read from a disk.
     pub(super) major_faults: f64,

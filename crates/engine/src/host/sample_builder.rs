@@ -35,7 +35,7 @@ impl<'a> SampleBuilder<'a> {
     }
 
     /// Sets a gauge to the increase of `counter` per second. The gauge has no value in the first sample, and in a
-    /// sample less than 0.1 s after the previous sample. It also has no value if the counter has decreased.
+    /// sample less than 0.1 s after the previous sample. The gauge also has no value if the counter has decreased.
     pub(super) fn rate(&mut self, gauge: Gauge, counter: Option<f64>) {
         let added = counter.zip(self.counters[gauge]).map(|(now, before)| now - before);
         self.counters.set(gauge, counter);

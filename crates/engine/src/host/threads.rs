@@ -58,7 +58,7 @@ impl ThreadTimes {
     /// Returns the increase since `before`, which was read `passed_s` seconds earlier.
     ///
     /// The kernel counts a wait for a core only when the wait ends. If a thread is ready at both readings and got no
-    /// core between them, the thread has waited all the time. It would have needed a core to fall asleep.
+    /// core between them, the thread has waited all the time. The thread would have needed a core to fall asleep.
     fn since(self, before: Self, passed_s: f64) -> Self {
         let added = |now: f64, then: f64| (now - then).max(0.0);
         let cpu_s = added(self.cpu_s, before.cpu_s);
@@ -88,8 +88,8 @@ struct SchedStat {
 }
 
 impl SchedStat {
-    /// Parses the three numbers of the file. They are the time on a core in ns, the time in the run queue in ns, and
-    /// the number of times on a core.
+    /// Parses the three numbers of the file: the time on a core in ns, the time in the run queue in ns, and the number
+    /// of times on a core.
     fn of(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().map_while(|number| number.parse::<f64>().ok());
         let mut next = || numbers.next();

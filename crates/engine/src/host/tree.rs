@@ -10,7 +10,7 @@ use std::{
 /// whole file.
 const USUAL: usize = 4096;
 
-/// The directory with `proc` and `sys`. This is `/`, or the place where a container sees the files of its host.
+/// The directory with `proc` and `sys`: `/`, or the place where a container sees the files of its host.
 #[derive(Debug, Clone)]
 pub(super) struct Tree(PathBuf);
 

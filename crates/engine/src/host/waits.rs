@@ -1,5 +1,4 @@
-//! Reads the causes of delays of programs on this machine. These causes are pressure (PSI), and the CPU limits of
-//! cgroups.
+//! Reads the causes of delays of programs on this machine: pressure (PSI), and the CPU limits of cgroups.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -18,8 +18,8 @@ pub enum Arrivals {
     /// Requests are due at random intervals with an exponential distribution. Many independent users send requests in
     /// this way.
     Poisson,
-    /// Requests are due at the times of a file, which may be a trace. These times are scaled, so that the mean rate
-    /// is the rate of the load.
+    /// Requests are due at the times of a file, which may be a trace. The times of the file are scaled, so that the
+    /// mean rate is the rate of the load.
     Times,
     /// Requests come in bursts. Within a burst, requests are due at equal short intervals. Between bursts, they are due
     /// at equal longer intervals.
@@ -54,14 +54,15 @@ impl Bursts {
         self.moved(even_ns, self.shares())
     }
 
-    /// Converts a due time with bursts to the due time without bursts. This is the inverse of [`due_ns`](Self::due_ns).
+    /// Converts a due time with bursts to the due time without bursts. This function is the inverse of
+    /// [`due_ns`](Self::due_ns).
     pub fn even_ns(self, due_ns: f64) -> f64 {
         let (requests, time) = self.shares();
         self.moved(due_ns, (time, requests))
     }
 
-    /// Moves a time within its period. The first part of the period has the share `from` of the period. It is stretched
-    /// or shortened to the share `to`. The rest of the period takes the remaining share.
+    /// Moves a time within its period. The first part of the period has the share `from` of the period. The function
+    /// stretches or shortens the first part to the share `to`. The rest of the period takes the remaining share.
     fn moved(self, at_ns: f64, (from, to): (f64, f64)) -> f64 {
         let period_ns = f64::from(self.period_ms) * 1e6;
         let periods = (at_ns / period_ns).floor();
@@ -124,8 +125,8 @@ crate::named_values! {
     }
 }
 
-/// How late a request may be sent with [`Backlog::Shed`]: 10 ms. This is longer than a worker takes to wake
-/// up, and shorter than a stall of the server.
+/// How late a request may be sent with [`Backlog::Shed`]: 10 ms. A worker takes less time to wake up, and a stall of
+/// the server lasts longer.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
 macro_rules! choice {

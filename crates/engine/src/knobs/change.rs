@@ -141,7 +141,7 @@ impl Knob {
     }
 
     /// Returns `knobs` with this knob set to the typed value. The value can be a count or size with an optional suffix,
-    /// a percentage, `max` for a rate, or a distribution with its parameters.
+    /// a percentage, `max` for a rate, or a distribution with parameters.
     ///
     /// # Errors
     /// Fails if the text is invalid or out of range. The message gives the reason.

@@ -27,9 +27,9 @@ pub struct Knobs {
     pub clients: u32,
     /// Requests that a client sends before it waits for their replies, 1 to [`MAX_PIPELINE`].
     pub pipeline: u32,
-    /// The rate of an open loop: the number of requests per second of all clients together. These requests are due on a
-    /// schedule that does not wait for replies. With `None`, the loop is closed. A client then sends again when it has
-    /// received all replies.
+    /// The rate of an open loop: the number of requests per second of all clients together. Requests of an open loop
+    /// are due on a schedule that does not wait for replies. With `None`, the loop is closed. A client then sends again
+    /// when it has received all replies.
     pub rate: Option<u32>,
     /// The distribution of the times when requests are due, in an open loop.
     pub arrivals: Arrivals,

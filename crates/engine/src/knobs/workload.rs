@@ -1,13 +1,13 @@
-//! The part of a workload that a user can change while the load runs. These are weights of operations, the share of
-//! reads, and the distribution of keys.
+//! The part of a workload that a user can change while the load runs: weights of operations, the share of reads, and
+//! the distribution of keys.
 
 use std::sync::Arc;
 
 use crate::workload::{Distribution, Operation, SearchNumber, Workload};
 
 impl Workload {
-    /// Returns whether GET and SET are the only operations. In this case, a user sets the share of reads instead of the
-    /// weights.
+    /// Returns whether GET and SET are the only operations. For such a workload, a user sets the share of reads instead
+    /// of the weights.
     pub fn has_get_and_set_alone(&self) -> bool {
         let mut names: Vec<_> = self.operations.iter().map(|operation| operation.name.as_str()).collect();
         names.sort_unstable();
@@ -101,8 +101,8 @@ impl Workload {
         Arc::new(workload)
     }
 
-    /// Returns whether the workload itself sets the number of keys in each of its sets of keys. If so, no knob changes
-    /// these numbers. Returns false if the workload has no keys.
+    /// Returns whether the workload itself sets the number of keys in each of its sets of keys. No knob changes the
+    /// numbers of keys of such a workload. Returns false if the workload has no keys.
     pub fn has_own_keys(&self) -> bool {
         !self.keys.is_empty() && self.keys.values().all(|keys| keys.count.is_some())
     }

@@ -23,9 +23,9 @@ pub(super) struct BatchProgress {
     pub(super) has_failed: bool,
     /// Whether a reply to the first incomplete operation was a miss.
     pub(super) has_missed: bool,
-    /// Whether the server refused a request only for now, for example because it loads its data. An operation may
-    /// have several steps, which are requests that are sent one after the other. Then only the last written step
-    /// counts.
+    /// Whether the server refused a request only for now, for example because it loads its data. An operation may have
+    /// several steps, which are requests that are sent one after the other. For an operation with several steps, only
+    /// the last written step counts.
     pub(super) is_refused: bool,
 }
 

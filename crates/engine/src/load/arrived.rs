@@ -117,9 +117,9 @@ impl ReceivedCounts {
         own.times.iter_mut().for_each(|times| times.record(ns));
     }
 
-    /// Lists the receivers that are slow or have lost messages or connections, and clears the counts of all
-    /// receivers. In the last interval of a segment (`is_last`), the function lists all receivers. This makes each
-    /// receiver's messages in the whole segment known.
+    /// Lists the receivers that are slow or have lost messages or connections, and clears the counts of all receivers.
+    /// In the last interval of a segment (`is_last`), the function lists all receivers. The list then contains the
+    /// messages of every receiver in the whole segment.
     pub(super) fn name(&mut self, all: &mut [ReceiverCounts], is_last: bool) {
         let all_ns = self.times.latency();
         let stands_out =

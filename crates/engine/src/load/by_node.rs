@@ -1,8 +1,8 @@
 //! Counts a load worker's replies for each node of a cluster, and finds the busiest slots.
 //!
-//! With a hundred nodes, histograms for each node in each buffer would take a hundred megabytes. So a worker
-//! lists the latencies, and the collector builds the histograms from these lists. Without a cluster, there
-//! are no counts by node.
+//! With a hundred nodes, histograms for each node in each buffer would take a hundred megabytes. A worker therefore
+//! lists the latencies, and the collector builds the histograms from the lists. Without a cluster, there are no counts
+//! by node.
 
 use std::collections::BTreeMap;
 

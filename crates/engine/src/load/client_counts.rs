@@ -1,5 +1,4 @@
-//! The CPU time and the delays of a load worker during an interval. These counts show whether redyno itself is the
-//! bottleneck.
+//! The CPU time and the delays of a load worker during an interval, which show whether redyno itself is the bottleneck.
 
 use crate::{host::Lap, stats::Recorder};
 
@@ -23,8 +22,8 @@ pub struct ClientCounts {
     /// For each readable connection, the time from the return of poll until the worker had processed the replies of
     /// the connection.
     pub read_wait: Recorder,
-    /// For each round of the poll loop with a read, the time from the return of a wait to the start of the next wait.
-    /// A reply that arrives in this time gets its timestamp only when the next wait returns. So this time is the
+    /// How long each round of the poll loop with a read took, from the return of a wait to the start of the next wait.
+    /// A reply that arrives in this time gets its timestamp only when the next wait returns. This time is therefore the
     /// largest delay of a timestamp.
     pub receive_lag: Recorder,
     /// How late the worker wrote batches in an open loop. The time counts from the moment when a batch was due and a

@@ -120,9 +120,9 @@ impl WorkerClients {
         self.open - self.opening + self.between
     }
 
-    /// Sets the number of clients to `n`. For a new client, `draws_of` returns the source of random numbers.
-    /// Clients with an index of `n` or more close their connections: at once if they are idle, otherwise
-    /// after the replies to their batch.
+    /// Sets the number of clients to `n`. For a new client, `draws_of` returns the source of random numbers. Clients
+    /// with an index of `n` or more close their connections. Idle clients close at once. Other clients close after the
+    /// replies to their batch.
     pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
@@ -237,8 +237,8 @@ impl WorkerClients {
         self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }
 
-    /// Closes lane `i`, because the client no longer needs it. If lane `i` is a client's own lane and the
-    /// client has no requests in flight, all lanes of the client are closed.
+    /// Closes lane `i`, because the client no longer needs it. If lane `i` is a client's own lane and the client has no
+    /// requests in flight, the function closes all lanes of the client.
     pub(super) fn close(&mut self, i: usize) {
         if is_extra(i) {
             return self.close_lane(i);

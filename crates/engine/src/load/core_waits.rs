@@ -7,8 +7,8 @@
 //! ```
 //! An average over a second hides short waits. If the thread waits for 10 % of a second, this wait may explain the
 //! whole latency of the slowest 1 % of the requests. A worker reads the system's counter of these waits when it wakes
-//! up, at most once per 0.5 ms. So the worker notices every wait of more than 0.5 ms. The caller reads the counter,
-//! so this module does no I/O.
+//! up, at most once per 0.5 ms. The worker therefore notices every wait for a core of more than 0.5 ms. The caller
+//! reads the counter, so this module does no I/O.
 
 use std::collections::VecDeque;
 

@@ -313,16 +313,16 @@ impl Load {
         SettingChange { segment, since_ns, is_warmup, prefill }
     }
 
-    /// Returns whether the load is over. The load is over when its time has passed or all its requests are
-    /// sent, and when every request is answered or lost.
+    /// Returns whether the load is over. The load is over when its time has passed or all its requests are sent. Every
+    /// request must also be answered or lost.
     pub fn is_over(&self) -> bool {
         let phase = &self.settings.load().phase;
         let quota = phase.quota().filter(|_| phase.prefill().is_none());
         self.clock.now_ns() >= phase.load_ends_ns() || quota.is_some_and(|quota| self.is_done(quota))
     }
 
-    /// Ends the load now. Each worker stops sending, and waits at most a second for outstanding replies. Then
-    /// it sends its last counts through its ring, and closes the ring.
+    /// Ends the load now. Each worker stops sending, and waits at most a second for outstanding replies. The worker
+    /// then sends its last counts through its ring, and closes the ring.
     pub fn stop(&self) {
         let now = self.settings.load_full();
         self.publish(|now_ns| {

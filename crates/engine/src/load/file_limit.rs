@@ -8,8 +8,8 @@ use crate::knobs::MAX_CLIENTS;
 /// session with a recording had 20 open files in total. A session on the screen with the built-in server had
 /// 30. The first contact, name lookups, system figures and pictures open some more files for a short time.
 const BESIDE_THE_LOAD: u64 = 40;
-/// The number of open files for each further observed node. These are the connections of the PING probe, the
-/// connections that poll the server's figures, and the poll loop of the node's thread.
+/// The number of open files for each further observed node: the connections of the PING probe, the connections that
+/// poll the server's figures, and the poll loop of the node's thread.
 const OF_A_NODE: u64 = 10;
 /// The number of open files of each worker: the poll loop, the waker, the timer, and the system's statistics of the
 /// worker's thread.
@@ -46,8 +46,8 @@ fn raised(wanted: u64) -> u64 {
     }
 }
 
-/// Returns the largest number of workers that leaves half of the limit of open files to the clients; at least
-/// 1.
+/// Returns the largest number of workers that leaves half of the limit of open files to the clients. The number is at
+/// least 1.
 pub fn most_workers() -> usize {
     let files = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let workers = files.saturating_sub(BESIDE_THE_LOAD) / (2 * OF_A_WORKER);
@@ -57,7 +57,7 @@ pub fn most_workers() -> usize {
 /// The largest number of workers of a load.
 pub const MOST_THREADS: usize = 512;
 
-/// Returns the usual number of workers. This number is one less than the number of cores. It is at least 1, and at
+/// Returns the usual number of workers. Usually, there is one worker less than cores. The result is at least 1, and at
 /// most as many as the limit of open files allows.
 pub fn usual_workers() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -1,5 +1,5 @@
 //! A load that several machines generate. Each machine runs an agent, whose engine sends the requests. The engine of
-//! the session has no workers. It publishes each setting to the agents' engines.
+//! the session has no workers. The session's engine publishes each setting to the agents' engines.
 //!
 //! ```text
 //!  session   Load without workers ── Turn 1, Turn 2, … ──►┬─► agent 0   Load that follows, share 0 of 2
@@ -28,7 +28,8 @@ pub enum Fleet {
     Alone,
     /// Agents, which are engines on other machines, generate the load. This engine has no workers.
     Led(Arc<dyn Agents>),
-    /// This engine belongs to an agent. It applies the settings of a session, and generates this share of the load.
+    /// This engine belongs to an agent. The engine applies the settings of a session, and generates this share of the
+    /// load.
     Agent(Share),
 }
 
@@ -63,8 +64,8 @@ pub trait Agents: Debug + Send + Sync {
     /// Returns whether all agents have begun, so that a load can start at all of them at the same time.
     fn are_ready(&self) -> bool;
 
-    /// Returns whether all connected agents have sent all requests of this setting and have received the
-    /// replies. This applies to a prefill, and to a load with a limited number of requests.
+    /// Returns whether all connected agents have sent all requests of this setting and have received the replies. The
+    /// question applies to a prefill, and to a load with a limited number of requests.
     fn are_done(&self, generation: u32) -> bool;
 
     /// Returns the outages that the loads of all agents report.
@@ -102,7 +103,7 @@ pub enum AgentPhase {
         /// Whether the load is the measured load instead of the warm-up. Only the measured load has a limit on
         /// requests.
         is_measured: bool,
-        /// The time when the load ends, in ns; `u64::MAX` if the end is unknown.
+        /// The time when the load ends, in ns. The time is `u64::MAX` if the end is unknown.
         until_ns: u64,
     },
 }

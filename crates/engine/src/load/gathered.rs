@@ -7,8 +7,8 @@
 //!                                 node B [B B]
 //!                                 node C [C C]
 //! ```
-//! Gathering does not change which requests a node gets, or their order. Without gathering, a client would divide
-//! each batch of 16 requests over three nodes. This takes three times as many system calls and more than twice the
+//! Gathering does not change which requests a node gets, or their order. Without gathering, a client would divide each
+//! batch of 16 requests over three nodes. The division takes three times as many system calls and more than twice the
 //! CPU time.
 
 use std::{collections::VecDeque, mem};

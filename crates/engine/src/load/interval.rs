@@ -106,7 +106,7 @@ pub struct OperationCounts {
     /// Latencies from an operation's due time to the last byte of its last reply. In a closed loop, there are no such
     /// latencies.
     pub response: Recorder,
-    /// The times of the steps of an operation with several steps; `None` until a step is answered.
+    /// The times of the steps of an operation with several steps. `None` until a step is answered.
     pub steps: Option<Box<StepRecorders>>,
 }
 

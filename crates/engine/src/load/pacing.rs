@@ -111,8 +111,8 @@ impl WorkerPace {
         Some(window(schedule.due_ns, schedule.mean_gap_ns, now_ns, slack_ns))
     }
 
-    /// Notes that the worker has a connection, or has failed to open one. Requests are due from the first call on.
-    /// This excludes the time to connect from the delays of the server.
+    /// Notes that the worker has a connection, or has failed to open one. Requests are due from the first call on. The
+    /// time to connect therefore does not count as a delay of the server.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if !self.begun
             && let Some(schedule) = &mut self.schedule

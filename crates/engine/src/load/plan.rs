@@ -66,7 +66,7 @@ pub struct ClusterPlan {
     pub max_connections: usize,
     /// The nodes of a shard that get the read-only requests.
     pub read_from: ReadFrom,
-    /// The median round trips of PING to the nodes. They determine the nearest node for reads.
+    /// The median round trips of PING to the nodes. The medians determine the nearest node for reads.
     pub pings: PingMedians,
     /// The rules for sending failed requests again. With `None`, redyno sends a request again only if a node has
     /// redirected or temporarily refused it.

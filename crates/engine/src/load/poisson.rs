@@ -7,8 +7,8 @@
 //!  ├───────┬───────┤                     and so on, until an interval has few requests:
 //!  ● ●●  ●   ●                           each request gets a random time in the interval
 //! ```
-//! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed. So
-//! redyno first draws only the number of requests in an interval. redyno draws the times of these requests only when
+//! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed. redyno
+//! therefore first draws only the number of requests in an interval. redyno draws the times of these requests only when
 //! the time of the interval comes. Each interval has its own random numbers, which depend only on the seed. Skipped
 //! requests therefore do not change the times of later requests. This module does no I/O and reads no clock.
 
@@ -108,9 +108,9 @@ impl PoissonInterval {
             .map(|(from_ns, requests)| Self { from_ns, length_ns, requests, seed: random.next_u64() })
     }
 
-    /// Draws the times of all requests in the interval. Appends the times to `near_ns`, the latest first. The
-    /// function adds up exponentially distributed gaps and scales the sums to the length of the interval. These sums
-    /// are uniformly distributed and in order (Devroye, Non-Uniform Random Variate Generation, V.2).
+    /// Draws the times of all requests in the interval. Appends the times to `near_ns`, the latest first. The function
+    /// adds up exponentially distributed gaps and scales the sums to the length of the interval. The sums are uniformly
+    /// distributed and in order (Devroye, Non-Uniform Random Variate Generation, V.2).
     fn place(&self, near_ns: &mut Vec<f64>) {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed);
         // The inverse of the exponential distribution function; 1 - u is never 0.

@@ -8,8 +8,8 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::interval::IntervalBuffer;
 
-/// The number of full buffers that fit into the ring. These buffers are enough if the collector reads nothing for a
-/// minute. They are also enough if a user creates many segments within one tick (250 ms).
+/// The number of full buffers that fit into the ring. The ring has enough room if the collector reads nothing for a
+/// minute. The ring also has enough room if a user creates many segments within one tick (250 ms).
 const SLOTS: usize = 256;
 
 /// The number of buffers that are created in advance. This number is enough for two changes of the knobs

@@ -10,7 +10,7 @@
 //! change of the knobs, the old segment stays open until its last reply arrives.
 //!
 //! The length of an interval includes only time under load. Time under load begins with the first connection or the
-//! first failure to connect. It stops at the end of the load. An interval before the first connection has length 0.
+//! first failure to connect. Time under load ends with the load. An interval before the first connection has length 0.
 //! After the end of a segment or of the load, the last replies are counted in a separate interval, the *drain* of the
 //! segment. The drain ends with the segment's last reply.
 

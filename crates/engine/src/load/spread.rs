@@ -24,8 +24,8 @@ use crate::{
 pub(super) const MOST_HOPS: u32 = 6;
 /// The first pause before a request is sent again: 2 ms. Each further pause of the request is twice as long.
 const FIRST_PAUSE_NS: u64 = 2_000_000;
-/// The longest pause before a request is sent again: 100 ms. This is also the shortest time between two
-/// requests for the topology.
+/// The longest pause before a request is sent again: 100 ms. The time between two requests for the topology is also at
+/// least this long.
 const LONGEST_PAUSE_NS: u64 = 100_000_000;
 
 /// The state that a worker needs for a cluster.

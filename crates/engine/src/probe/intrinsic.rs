@@ -46,8 +46,8 @@ const LOOK_EVERY_NS: u64 = 1_000_000;
 /// called. Dropping the probe ends its thread.
 #[derive(Debug)]
 pub struct IntrinsicProbe {
-    /// The channel to the thread. When the probe is dropped, the field becomes `None`. This closes the
-    /// channel, which ends the thread.
+    /// The channel to the thread. When the probe is dropped, the field becomes `None`. The channel is then closed,
+    /// which ends the thread.
     commands: Option<Sender<IntrinsicCommand>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -111,7 +111,7 @@ impl Drop for IntrinsicProbe {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mode {
     Off,
-    /// A run on demand. It lasts until this time, in ns.
+    /// A run on demand, which lasts until this time in ns.
     Run(u64),
     Gentle,
 }

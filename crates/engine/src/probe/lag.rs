@@ -105,8 +105,8 @@ impl LagProbe {
 struct LagWatch {
     cluster: Option<Arc<Cluster>>,
     names: KeyNames,
-    /// A random number at the beginning of all markers of this probe. It is needed because a server may still have
-    /// markers of an earlier run.
+    /// A random number at the beginning of all markers of this probe. The number is needed because a server may still
+    /// have markers of an earlier run.
     run: u32,
     nodes: Arc<Mutex<Vec<Target>>>,
     clock: Clock,

@@ -29,15 +29,14 @@ pub struct Ping {
     /// Whether the kernel took timestamps for the connection, and if not, why. The field is `None` before the
     /// first connection.
     pub timing: Option<Timing>,
-    /// The client's delay in sending. This is the time from the due time of each PING until it left the host. `None`
-    /// without timestamps.
-    pub send: Option<Latency>,
-    /// The time of network and server. This is the time from the departure of each PING until its reply was in the
-    /// local kernel. This time does not depend on the local scheduler. `None` without timestamps.
-    pub kernel: Option<Latency>,
-    /// The client's delay in reading. This is how long each reply waited in the local kernel until the ping thread's
-    /// wait returned. The wake probe measures a different delay: how late a timer ends a sleep. `None` without
+    /// The client's delay in sending: the time from the due time of each PING until it left the host. `None` without
     /// timestamps.
+    pub send: Option<Latency>,
+    /// The time of network and server: the time from the departure of each PING until its reply was in the local
+    /// kernel. This time does not depend on the local scheduler. `None` without timestamps.
+    pub kernel: Option<Latency>,
+    /// The client's delay in reading: how long each reply waited in the local kernel until the ping thread's wait
+    /// returned. The wake probe measures a different delay: how late a timer ends a sleep. `None` without timestamps.
     pub pickup: Option<Latency>,
     /// The number of round trips with unknown parts, for each reason. `shared read`: bytes after the reply were read
     /// together with the reply. `no stamp`: there is no timestamp. `doubt`: the ping thread was interrupted between two
@@ -50,9 +49,9 @@ pub struct Ping {
     /// Failed PINGs by kind: a server error's prefix, `timeout`, `refused`, `reset`, `unreachable`, `protocol`, or
     /// `missed` if redyno itself did not run.
     pub errors: BTreeMap<String, u64>,
-    /// How long the oldest unanswered PING had waited at the end of the interval, in µs, or 0 if all PINGs were
-    /// answered. While the server stalls, the stall is visible in this field. After the stall, the stall is visible in
-    /// the samples.
+    /// How long the oldest unanswered PING had waited at the end of the interval, in µs. The value is 0 if all PINGs
+    /// were answered. While the server stalls, the stall is visible in this field. After the stall, the stall is
+    /// visible in the samples.
     pub waiting_us: u64,
     /// How long each unanswered PING had waited at the end of the interval. The waits will last longer, so `rtt` does
     /// not contain these times.
@@ -93,10 +92,10 @@ impl Timing {
     }
 }
 
-/// The round trip of a TCP connection as the kernel measures it (TCP_INFO). This is the time from sending a TCP segment
-/// to its acknowledgement. If the acknowledgement comes with the server's reply, the round trip includes the server's
-/// time. The shortest round trip usually belongs to an acknowledgement without a reply. The shortest round trip
-/// therefore shows the time of the network alone.
+/// The round trip of a TCP connection as the kernel measures it (TCP_INFO): the time from sending a TCP segment to its
+/// acknowledgement. If the acknowledgement comes with the server's reply, the round trip includes the server's time.
+/// The shortest round trip usually belongs to an acknowledgement without a reply. The shortest round trip therefore
+/// shows the time of the network alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpRtt {
     /// The smoothed round trip, in microseconds.
@@ -115,7 +114,7 @@ pub struct Wake {
     pub late: Latency,
 }
 
-/// The results of the intrinsic probe. They are the gaps that the host and its kernel caused in a busy loop.
+/// The results of the intrinsic probe: the gaps that the host and its kernel caused in a busy loop.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Intrinsic {
     /// Whether the probe runs in its gentle form. The loop then runs for a tenth of the time, and does not end by

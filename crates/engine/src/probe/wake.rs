@@ -29,7 +29,7 @@ pub struct WakeProbe {
 }
 
 impl WakeProbe {
-    /// Starts the thread `wake`. It sends a report every `tick` (usually 250 ms), and a last report when the
+    /// Starts the thread `wake`. The thread sends a report every `tick` (usually 250 ms), and a last report when the
     /// probe is dropped.
     ///
     /// # Errors

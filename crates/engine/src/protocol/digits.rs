@@ -41,10 +41,10 @@ fn eight_digits(n: u64) -> [u8; 8] {
 /// Returns the eight digits of `n`, each in one byte of a word. In this function, a *lane* is a part of the word. `n`
 /// must be below 10^8.
 ///
-/// All digits are computed at once. The number is split into two lanes of four digits, then into four lanes
-/// of two digits, and then into eight lanes of one digit. The first digit is in the lowest byte. A lane is
-/// divided by a multiplication and a shift. The factor 10486 / 2^20 replaces 1/100, and is exact for numbers
-/// below 10 000. The factor 103 / 2^10 replaces 1/10, and is exact for numbers below 100.
+/// All digits are computed at once. The number is split into two lanes of four digits, then into four lanes of two, and
+/// then into eight lanes of one. The first digit is in the lowest byte. A lane is divided by a multiplication and a
+/// shift. The factor 10486 / 2^20 replaces 1/100, and is exact for numbers below 10 000. The factor 103 / 2^10 replaces
+/// 1/10, and is exact for numbers below 100.
 #[inline]
 fn lanes(n: u64) -> u64 {
     let fours = (n / 10_000) | ((n % 10_000) << 32);

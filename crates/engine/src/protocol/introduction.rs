@@ -76,7 +76,7 @@ pub enum GreetingRefusal {
     NoResp3,
     /// The server is too old for the command.
     TooOld,
-    /// The error does no harm. It shows that the server speaks the dialect.
+    /// The error does no harm, because it shows that the server speaks the dialect.
     Harmless,
     /// An error with another meaning. The text of the error explains it.
     Other,

@@ -23,8 +23,8 @@ impl PartialLine {
         &self.bytes
     }
 
-    /// Appends `end` to the stored beginning of the line. Returns false if no beginning is stored. In this case, `end`
-    /// is the whole line.
+    /// Appends `end` to the stored beginning of the line. Returns false if no beginning is stored. If no beginning is
+    /// stored, `end` is the whole line.
     ///
     /// # Errors
     /// Fails if the line is too long.

@@ -1,5 +1,5 @@
-//! The results of parsing a reply, for all protocols: its kind (good, miss, error), its error code, and the parts that
-//! are counted separately.
+//! The results of parsing a reply, in any protocol: the kind of the reply (good, miss, error), its error code, and the
+//! parts that are counted separately.
 
 /// The kind of a complete reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! ```
 //! The dialect (the server's protocol) decides the layout of a command, and where the length of an argument is written.
 //! A slot of digits has twelve digits, like redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed
-//! size, and the excess is cut off. This costs less time than an exact copy, because an exact copy needs a function
+//! size, and the excess is cut off. Blocks cost less time than an exact copy, because an exact copy needs a function
 //! call.
 
 mod making;
@@ -52,8 +52,8 @@ enum NextSlot {
     Slot(Box<RareSlot>),
 }
 
-/// The less frequent kinds of slots. A separate function fills these slots. This keeps the code for most requests
-/// short.
+/// The less frequent kinds of slots. A separate function fills these slots. The separate function keeps the code for
+/// most requests short.
 #[derive(Debug, Clone)]
 enum RareSlot {
     /// An argument that is a value of this kind, with its length before it.
@@ -125,8 +125,8 @@ impl Template {
         Self { pieces: making.pieces }
     }
 
-    /// Returns whether all slots are digits with numbers from the first `sources` sources. In this case, all requests
-    /// have the same length.
+    /// Returns whether all slots are digits with numbers from the first `sources` sources. If so, all requests have the
+    /// same length.
     pub fn has_only_digits(&self, sources: usize) -> bool {
         let [only] = self.pieces.as_slice() else { return false };
         let digits = only.digits.iter().all(|(_, source)| usize::from(*source) < sources);
@@ -216,8 +216,8 @@ impl ArgumentHead {
 }
 
 impl ArgumentPart {
-    /// Appends the part. Returns how many bytes of the part are not in `out`. These bytes are sent from the pool of
-    /// values.
+    /// Appends the part. Returns how many bytes of the part are not in `out`. The bytes that are not in `out` are sent
+    /// from the pool of values.
     fn append(&self, fill: &mut impl FillSlots, out: &mut Vec<u8>) -> usize {
         match self {
             Self::Text(text) => out.extend_from_slice(text),

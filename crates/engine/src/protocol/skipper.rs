@@ -97,9 +97,9 @@ impl Skipper {
         }
     }
 
-    /// Notes that the server has closed the connection. Returns whether a server may close the connection
-    /// between two replies. This is true for HTTP. If the close ends an HTTP reply, the next call of
-    /// [`advance`](Self::advance) returns this reply.
+    /// Notes that the server has closed the connection. Returns whether a server may close the connection between two
+    /// replies. Returns true for HTTP. If the close ends an HTTP reply, the next call of [`advance`](Self::advance)
+    /// returns this reply.
     #[cold]
     pub fn end(&mut self) -> bool {
         if let Self::Http(skipper) = self { skipper.end() } else { false }

@@ -1,5 +1,5 @@
-//! Computes the vectors of requests for vector search. A vector is not stored. It is computed from its number whenever
-//! it is needed.
+//! Computes the vectors of requests for vector search. A vector is not stored. redyno computes the vector from its
+//! number whenever the vector is needed.
 
 /// The largest number of dimensions of a vector.
 pub const MOST_DIMENSIONS: usize = 32_768;

@@ -144,8 +144,8 @@ impl Comparison {
 impl Comparison {
     /// Returns the verdict on a figure. `change` is the difference between the two whole measurements, as a share of
     /// the first side. `self` compares the values of single seconds. `change` may be outside the interval of `self` by
-    /// more than the smallest reported difference. Then the seconds do not explain the change, and the verdict is not
-    /// clear.
+    /// more than the smallest reported difference. In this case, the seconds do not explain the change, and the verdict
+    /// is not clear.
     #[must_use]
     pub fn of_change(self, change: Option<f64>) -> Self {
         match change.zip(self.interval) {

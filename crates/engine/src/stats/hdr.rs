@@ -4,7 +4,7 @@
 //! base64( cookie, length, zlib( cookie, length, offset, digits, lowest, highest, ratio, counts… ) )
 //! ```
 //! A text may be malicious. For example, 60 bytes can claim a histogram of gigabytes. The decoder therefore builds no
-//! histogram, and limits the number of unpacked bytes and cells. These limits do not depend on the sizes that a text
+//! histogram, and limits the number of unpacked bytes and cells. The limits do not depend on the sizes that a text
 //! claims.
 
 use std::cell::RefCell;
@@ -25,8 +25,8 @@ use super::{HIGHEST_NS, recorder::SIGNIFICANT_DIGITS, totals::add_neighbours};
 const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 /// The first bytes (the cookie) of the uncompressed content.
 const UNPACKED: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
-/// The size of the header in bytes. The header contains the cookie, length, offset and digits (32 bits each), and the
-/// lowest value, highest value and ratio (64 bits each).
+/// The size of the header in bytes: the cookie, length, offset and digits (32 bits each), and the lowest value, highest
+/// value and ratio (64 bits each).
 const HEADER: usize = 40;
 /// The longest encoding of a count: nine bytes. The first eight bytes contain seven bits of the count each,
 /// and the last byte contains eight bits.

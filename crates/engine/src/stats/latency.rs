@@ -2,7 +2,7 @@
 //! maximum.
 //!
 //! A quarter of a second of load fills only a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder). This
-//! form is therefore small enough to be stored for every interval of a session. It can also be merged quickly.
+//! form is therefore small enough to be stored for every interval of a session. The form can also be merged quickly.
 
 use super::totals::{Totals, merge_cells};
 

@@ -1,4 +1,4 @@
-//! The histogram of a measuring thread. It counts latencies.
+//! The histogram of a measuring thread, which counts latencies.
 //!
 //! The histogram allocates memory only when it is created. A [`Latency`] computes percentiles from it.
 

@@ -10,12 +10,12 @@ use super::{
     student,
 };
 
-/// The probability that the interval misses the true difference. It may be at most 0.05. This value is enough to find a
-/// difference of 10 % with three runs of each side. The test finds this difference in more than 95 of 100 comparisons,
-/// if runs deviate by 2 %.
+/// The probability that the interval misses the true difference. The probability may be at most 0.05. This value is
+/// enough to find a difference of 10 % with three runs of each side. The test finds this difference in more than 95 of
+/// 100 comparisons, if runs deviate by 2 %.
 const OUTSIDE: f64 = 0.04;
 
-/// Compares `new` with `base`. Both contain one positive value per run.
+/// Compares `new` with `base`, which both contain one positive value per run.
 pub fn compare(base: &[f64], new: &[f64], better: Better) -> Comparison {
     let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
     let (base, new) = (logarithms(base), logarithms(new));

@@ -1,5 +1,5 @@
-//! A list of latencies, for a thread that measures few latencies per tick (250 ms). It would take this thread too long
-//! to read and clear all cells of a [`Recorder`](super::Recorder).
+//! A list of latencies, for a thread that measures few latencies per tick (250 ms). The thread would need too long to
+//! read and clear all cells of a [`Recorder`](super::Recorder).
 
 use super::{
     HIGHEST_NS, Latency,

@@ -270,8 +270,8 @@ mod tests {
         assert_eq!(Search::new(1.0).next(), SearchStep::Trial(Trial { load: 1.0, is_full: false }));
     }
 
-    /// An earlier version ended a slow search with only a lower bound. It reported a result without a trial at a higher
-    /// load.
+    /// An earlier version ended a slow search with only a lower bound. The earlier version thus reported a result
+    /// without a trial at a higher load.
     #[test]
     fn a_result_needs_a_bad_full_trial_at_a_higher_load() {
         for is_closing in [false, true] {

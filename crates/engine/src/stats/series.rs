@@ -14,7 +14,7 @@ pub struct Series {
     pub values: Vec<f64>,
     /// Each stored value is the mean of this number of added values, at least 1.
     pub each: u32,
-    /// The sum and the number of the last added values. They are too few for a stored value.
+    /// The sum and the number of the last added values, which are too few for a stored value.
     rest: (f64, u32),
 }
 

@@ -1,10 +1,10 @@
 //! Checks whether a series of measured values is steady. A series is steady if the mean of its values is
 //! known precisely enough.
 //!
-//! Consecutive values depend on each other. So n values are worth n(1−ρ)/(1+ρ) independent values. Here, ρ is the
-//! correlation of neighbouring values (lag 1), corrected for the bias of short series (Marriott and Pope, Biometrika
-//! 41, 1954). A negative correlation counts as 0. A rising or falling series has a high correlation, so it needs many
-//! values to be steady. This module does no I/O.
+//! Consecutive values depend on each other. So n consecutive values are worth n(1−ρ)/(1+ρ) independent values. Here, ρ
+//! is the correlation of neighbouring values (lag 1), corrected for the bias of short series (Marriott and Pope,
+//! Biometrika 41, 1954). A negative correlation counts as 0. A rising or falling series has a high correlation, so it
+//! needs many values to be steady. This module does no I/O.
 
 /// The smallest number of values.
 const LEAST: usize = 12;

@@ -1,4 +1,4 @@
-//! The JSON form of a latency distribution. It contains readable figures, and all histogram cells as compressed text of
+//! The JSON form of a latency distribution: readable figures, and all histogram cells as compressed text of
 //! HdrHistogram.
 //!
 //! ```text
@@ -69,7 +69,7 @@ impl Latency {
         hdr::encode(&us, SIGNIFICANT_DIGITS)
     }
 
-    /// Converts the distribution to the cells of a [`coarse`] text. This makes the verdicts on a distribution the same
+    /// Converts the distribution to the cells of a [`coarse`] text. The verdicts on a distribution are then the same
     /// before it is written and after it is read again.
     #[must_use]
     pub fn coarse(&self) -> Self {

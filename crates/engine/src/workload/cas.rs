@@ -1,5 +1,5 @@
-//! The placeholder `{cas}` of a workload. It stands for memcached's CAS value of an item, which the reply to the
-//! previous step contains. The server changes the item only if the item still has this CAS value.
+//! The placeholder `{cas}` of a workload. The placeholder stands for memcached's CAS value of an item, which the reply
+//! to the previous step contains. The server changes the item only if the item still has this CAS value.
 //!
 //! ```text
 //!  gets k ──► VALUE k 0 32 1234 ──► cas k 0 0 32 1234 ──► STORED, or EXISTS where another was faster

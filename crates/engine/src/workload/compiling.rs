@@ -137,9 +137,9 @@ impl Workload {
         sets.filter(|(_, (keys, _))| !keys.bare).map(|(_, (keys, compiled))| (keys, compiled.grows))
     }
 
-    /// Returns the commands that may write keys outside the run, because a key is literal (`SET foo`) or the
-    /// keys are unknown (`FLUSHALL`). Commands that send messages to channels outside the run (`PUBLISH foo`)
-    /// are included. The function checks the prefill, and the operations with a weight above 0.
+    /// Returns the commands that may write keys outside the run. The key is literal (`SET foo`), or the keys are
+    /// unknown (`FLUSHALL`). Commands that send messages to channels outside the run (`PUBLISH foo`) are included. The
+    /// function checks the prefill, and the operations with a weight above 0.
     pub fn literal_writes(&self) -> BTreeSet<String> {
         // A message changes no data, so its operation does not count as writing.
         let messages = self.active_steps().filter(|step| step.sends_messages());

@@ -53,8 +53,8 @@ pub struct Workload {
     /// and recordings do not contain the trace.
     #[serde(skip)]
     pub trace: Option<Trace>,
-    /// The parsed text of the workload. It is created at first use. After that, the text may be changed only in a copy
-    /// of the workload.
+    /// The parsed text of the workload, which is created at first use. After that, the text may be changed only in a
+    /// copy of the workload.
     #[serde(skip)]
     pub compiled: CompiledOnce,
 }
@@ -173,7 +173,7 @@ pub struct Operation {
     /// changes data. With `false`, a null reply to EVAL counts as a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
-    /// The operation's commands, at least one. They contain placeholders and the quotes of redis-cli:
+    /// The operation's commands, at least one. The commands contain placeholders and the quotes of redis-cli:
     /// `SET {key} "<{value}>" EX {number 60..3600}`. `{key.same}` is the key that `{key}` drew last in this operation.
     /// `{now}` is the time in milliseconds since 1970. `{cas}` is memcached's CAS number from the reply to the previous
     /// step. Braces with an unknown name are sent unchanged.

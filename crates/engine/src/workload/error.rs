@@ -1,4 +1,4 @@
-//! The errors of a workload. They say what is wrong in a workload file or option, and where.
+//! The errors of a workload. An error says what is wrong in a workload file or option, and where.
 
 use std::fmt;
 

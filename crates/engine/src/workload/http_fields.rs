@@ -15,7 +15,7 @@ pub struct HttpFields {
     pub headers: BTreeMap<String, String>,
 }
 
-/// The fields that redyno sets itself. They decide where requests and replies end.
+/// The fields that redyno sets itself, because they decide where requests and replies end.
 const OWN: [&str; 4] = ["Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"];
 
 /// The fields that request replies which redyno cannot read.

@@ -24,8 +24,8 @@ impl OpId {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Operations {
     all: Vec<Expected>,
-    /// The parts of replies that the load needs. These are elements (to see whether keys were found), or numbers for a
-    /// later request.
+    /// The parts of replies that the load needs: elements (to see whether keys were found), or numbers for a later
+    /// request.
     pub parts: ReplyParts,
 }
 

@@ -1,5 +1,5 @@
-//! The encoded requests that a client writes next. Large values are not copied. They are written directly from their
-//! pool of bytes.
+//! The encoded requests that a client writes next. Large values are not copied. redyno writes large values directly
+//! from their pool of bytes.
 //!
 //! ```text
 //!  bytes    *3 … $70000\r\n│\r\n*3 … $70000\r\n│\r\n

@@ -44,8 +44,8 @@ impl Workload {
         self.prefill.steps.iter().enumerate().map(operation).collect()
     }
 
-    /// Returns the set of keys for which a step runs. This is the first set with several keys or, without such a set,
-    /// the first set.
+    /// Returns the set of keys for which a step runs: the first set with several keys or, without such a set, the first
+    /// set.
     pub(super) fn prefill_keyset(&self, step: &CommandStep) -> Option<u16> {
         let sets = || step.fragments().filter_map(Fragment::draws);
         sets().find(|set| self.keyset(*set).1.count != Some(1)).or_else(|| sets().next())
@@ -77,7 +77,7 @@ impl Workload {
     }
 
     /// Returns the keys of the prefill that are complete arguments of a command. redyno can check whether these keys
-    /// exist. It cannot check other keys.
+    /// exist. redyno cannot check whether other keys exist.
     pub fn prefilled_names(&self, keyspace: u64) -> KeySpan {
         let whole = self.prefill_steps(keyspace).filter(|filled| filled.is_whole);
         whole.map(|filled| self.made_by(filled)).collect()

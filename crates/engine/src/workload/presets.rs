@@ -17,8 +17,8 @@ use super::{Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadChoice, W
 /// A built-in workload.
 struct BuiltInWorkload {
     source: PresetText,
-    /// The workload with the default values of its parameters. redyno makes each preset only when it is used. It would
-    /// take half of the program's start time to make all presets.
+    /// The workload with the default values of its parameters. redyno makes each preset only when it is used. Making
+    /// all presets would take half of the program's start time.
     usual: OnceLock<WorkloadChoice>,
 }
 

@@ -1,5 +1,5 @@
-//! A program is a compiled workload. It builds the requests of a load. It is compiled for a number of keys and a size
-//! of values.
+//! A program is a compiled workload that builds the requests of a load. A program is compiled for a number of keys and
+//! a size of values.
 //!
 //! ```text
 //!  Draws ──► which operation ──► its template ──► its keys, numbers and values ──► bytes
@@ -78,8 +78,8 @@ impl Program {
     }
 
     /// Compiles the prefill of a workload, with the same arguments as [`new`](Self::new).
-    /// [`append_nth`](Self::append_nth) appends requests by number. The first numbers are all keys of the first step,
-    /// the next numbers are all keys of the second step, and so on.
+    /// [`append_nth`](Self::append_nth) appends requests by number. The first numbers belong to the keys of the first
+    /// step, the next numbers to the keys of the second step, and so on.
     pub fn of_prefill(
         workload: &Workload,
         dialect: Dialect,
@@ -165,8 +165,8 @@ impl Program {
         self.dataset.is_some()
     }
 
-    /// Returns whether every operation can be sent completely at once. This is true if no operation needs a record, and
-    /// no step waits for a reply.
+    /// Returns whether every operation can be sent completely at once. The result is true if no operation needs a
+    /// record, and no step waits for a reply.
     pub fn is_sent_at_once(&self) -> bool {
         self.dataset.is_none() && self.templates.later.is_empty()
     }

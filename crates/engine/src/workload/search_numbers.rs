@@ -10,11 +10,11 @@ pub const MAX_SEARCH_NUMBER: u32 = 1_000_000;
 /// A number in the searches of a workload. A search is `VSIM`, a command with `[KNN …]`, or a body with `"knn":`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchNumber {
-    /// The number of nearest neighbours. This is the number after `KNN`, `COUNT` or `"k":`. It is also the number after
-    /// `LIMIT 0` or `"size":` in the same search.
+    /// The number of nearest neighbours. In a search, the number of neighbours is the number after `KNN`, `COUNT` or
+    /// `"k":`. The number after `LIMIT 0` or `"size":` in the same search is the same number.
     Neighbours,
-    /// The number of candidates that the server keeps during a search. This is the number after `EF_RUNTIME`, `EF` or
-    /// `"ef_search":`.
+    /// The number of candidates that the server keeps during a search. In a search, the number of candidates is the
+    /// number after `EF_RUNTIME`, `EF` or `"ef_search":`.
     Ef,
 }
 

@@ -1,8 +1,8 @@
 //! The setup of a workload: commands that run once before the load, such as SCRIPT LOAD, FUNCTION LOAD or
 //! FT.CREATE. A command of the setup can also write a key that all operations use.
 //!
-//! redyno sends these commands in order. Each command follows the reply to the previous command. They are not counted
-//! as operations.
+//! redyno sends these commands in order. Each command follows the reply to the previous command. The commands are not
+//! counted as operations.
 
 use super::{
     Draws, KeyNames, Operation, OutgoingRequests, Program, Together, Values, Workload, data::notifications,

@@ -112,8 +112,8 @@ impl StepParser {
         }
     }
 
-    /// Processes the character `next`. `behind` is the text after this character. It may continue an escape. Returns
-    /// the text that is still unprocessed.
+    /// Processes the character `next`. `behind` is the text after this character. The text after the character may
+    /// continue an escape. Returns the text that is still unprocessed.
     fn take<'a>(&mut self, next: char, behind: &'a str) -> Result<&'a str, BadQuotes> {
         match (self.quote, next) {
             (Some('"'), '\\') => {

@@ -15,7 +15,7 @@ use crate::{
 
 /// Microseconds in a second.
 const SECOND_US: f64 = 1e6;
-/// The largest number of times in a file. So many times need 1 GiB of memory.
+/// The largest number of times in a file. The largest number of times needs 1 GiB of memory.
 const MOST_TIMES: usize = 1 << 27;
 /// The latest time in a file in seconds: 10 years.
 const LATEST_S: f64 = 10.0 * 365.0 * 86_400.0;
@@ -113,7 +113,7 @@ impl TimesContent {
 
     /// Returns the speed at which the times of the file have the rate `rate`. The speed is relative to the times in the
     /// file. For the rate that [`rate`](Self::rate) returns, the result is exactly the given speed. For twice this
-    /// rate, the result is twice the given speed. These rules also hold below one request per second.
+    /// rate, the result is twice the given speed. The same is true below one request per second.
     pub fn speed_at(&self, rate: u32) -> f64 {
         self.speed * (f64::from(rate) / f64::from(self.rate()))
     }

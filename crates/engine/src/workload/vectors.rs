@@ -64,8 +64,8 @@ impl Workload {
     /// vectors of the prefill belong to different sets.
     ///
     /// # Errors
-    /// Fails if the stored vectors need more than 512 MiB of memory, or if the exact neighbours among the vectors of a
-    /// dataset cannot be computed.
+    /// Fails if the stored vectors need more than 512 MiB of memory. Also fails if the exact neighbours in a dataset
+    /// cannot be computed.
     pub fn vector_search(
         &self,
         dialect: Dialect,
@@ -205,7 +205,7 @@ fn number(text: &[u8]) -> Option<u64> {
     digits.fold(None, |sum: Option<u64>, digit| Some(sum.unwrap_or(0).wrapping_mul(10).wrapping_add(digit)))
 }
 
-/// Returns the number of neighbours that a search requests. This is the number after KNN or COUNT.
+/// Returns the number of neighbours that a search requests: the number after KNN or COUNT.
 fn neighbours(words: &[Vec<u8>]) -> usize {
     let words = words.iter().flat_map(|word| word.split(|byte| !byte.is_ascii_alphanumeric()));
     let mut words =

@@ -35,8 +35,8 @@ fn ln_1p_over(x: f64) -> f64 {
 }
 
 /// Draws ranks by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
-/// discrete distributions", ACM TOMACS 6 (1996) 169-184). The method works for every exponent above 0 and every n. It
-/// needs no table, and computes one or two powers for each draw.
+/// discrete distributions", ACM TOMACS 6 (1996) 169-184). The method works for every exponent above 0 and every n. The
+/// method needs no table, and computes one or two powers for each draw.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Zipf {
     exponent: f64,

@@ -62,7 +62,7 @@ impl Ciphers {
         Ok(())
     }
 
-    /// Restricts the connection to one TLS version. This is TLS 1.3 if `is_13` is true, and TLS 1.2 otherwise.
+    /// Restricts the connection to TLS 1.3 if `is_13` is true, and otherwise to TLS 1.2.
     pub fn speak_only(&mut self, is_13: bool) {
         *(if is_13 { &mut self.of_12 } else { &mut self.of_13 }) = Some(Vec::new());
     }

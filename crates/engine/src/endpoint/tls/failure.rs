@@ -48,7 +48,7 @@ pub enum TlsFailure {
     /// The certificate is not valid yet.
     #[error("the server's certificate is not valid yet; check the clocks of both machines")]
     NotYetValid,
-    /// The certificate is not for a server. It is for a CA or a client.
+    /// The certificate is for a CA or a client, and not for a server.
     #[error(
         "the server's certificate is not a server certificate ({0}); give the server its own certificate, signed by the \
          CA, or trust any server with --insecure"
@@ -178,8 +178,8 @@ fn alerted(alert: AlertDescription) -> String {
     format!("alert '{}'", spoken(&format!("{alert:?}")))
 }
 
-/// Rewrites a message of the TLS library as plain words: `peer is incompatible: NoCipherSuitesInCommon` becomes `peer
-/// is incompatible: no cipher suites in common`.
+/// Rewrites a message of the TLS library as plain words. For example, `NoCipherSuitesInCommon` becomes
+/// `no cipher suites in common`.
 fn spoken(text: &str) -> String {
     let innermost = text.rsplit('(').next().unwrap_or(text).trim_end_matches(')');
     let mut spoken = String::new();

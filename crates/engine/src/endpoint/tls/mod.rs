@@ -7,10 +7,10 @@
 //! ```
 //! The stream never waits for the socket. The owner of the socket waits.
 //!
-//! If the user gives no CA, redyno trusts the CAs of the system, as redis-cli does. These are the CAs of
-//! `update-ca-certificates` and of SSL_CERT_FILE. redyno contains no list of public CAs, because most Redis
-//! servers have a certificate from their company's own CA. Unlike redis-cli, redyno also checks that the
-//! certificate is for the server's name.
+//! If the user gives no CA, redyno trusts the CAs of the system, as redis-cli does. The CAs of the system are the CAs
+//! of `update-ca-certificates` and of SSL_CERT_FILE. redyno contains no list of public CAs, because most Redis servers
+//! have a certificate from their company's own CA. Unlike redis-cli, redyno also checks that the certificate is for the
+//! server's name.
 
 mod ciphers;
 mod failure;

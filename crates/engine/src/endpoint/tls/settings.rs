@@ -38,8 +38,8 @@ pub struct TlsSettings {
     /// The server name. By default, it is the host of the address. redyno sends this name to the server (SNI). The
     /// server's certificate must contain this name.
     pub server_name: Option<String>,
-    /// Whether a trusted CA's signature is enough. If true, redyno does not check the name in the certificate. It sends
-    /// a name to the server only if `server_name` is set.
+    /// Whether a trusted CA's signature is enough. If true, redyno does not check the name in the certificate. redyno
+    /// then sends a name to the server only if `server_name` is set.
     pub ca_only: bool,
     /// The cipher suites that are offered to the server.
     pub ciphers: Ciphers,

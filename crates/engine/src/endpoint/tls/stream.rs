@@ -15,7 +15,7 @@ use super::{Tls, TlsFailure};
 /// The largest number of bytes of TLS records without plaintext that one read accepts: 64 KiB. A record has at most 16
 /// KiB. Only a hostile server sends many records without data.
 const IN_VAIN: usize = 64 * 1024;
-/// The longest accepted handshake: 1 MiB. This is ten times the longest chain of certificates.
+/// The longest accepted handshake: 1 MiB. The longest chain of certificates has a tenth of this length.
 const HANDSHAKE: usize = 1 << 20;
 
 /// The number of the server's first bytes that are kept until the handshake is complete. These bytes are enough to

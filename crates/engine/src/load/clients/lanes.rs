@@ -25,7 +25,7 @@ pub(in crate::load) struct Lane {
     pub(in crate::load) link: ClientConnection,
     /// Whether the lane is in the queue of lanes with unread data in the socket.
     pub(super) unread: bool,
-    /// The node of a cluster to which the lane leads; `None` without a cluster or without a connection.
+    /// The node of a cluster to which the lane leads. `None` without a cluster or without a connection.
     pub(in crate::load) node: Option<NodeNumber>,
     /// Parcels to be written on this lane, one after the other.
     pub(in crate::load) waiting: VecDeque<Parcel>,

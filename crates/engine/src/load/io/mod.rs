@@ -50,8 +50,8 @@ impl IoMethod {
     /// Checks that this system supports this method.
     ///
     /// # Errors
-    /// Fails if the system does not support the method, for example because the kernel is old, or because a container
-    /// forbids the system calls.
+    /// Fails if the system does not support the method. For example, the kernel is old, or a container forbids the
+    /// system calls.
     pub fn check(self) -> io::Result<()> {
         match self.resolved() {
             Self::Epoll | Self::Auto => Ok(()),
@@ -102,7 +102,7 @@ pub(super) struct RingEvent {
 
 #[derive(Debug)]
 pub(super) enum RingEventKind {
-    /// This many bytes arrived; 0 means the end of the stream.
+    /// This many bytes arrived. 0 means the end of the stream.
     Bytes(usize),
     /// Nothing has arrived yet.
     Nothing,

@@ -52,7 +52,7 @@ const SEND: u64 = 1 << 63;
 pub(super) struct Uring {
     ring: IoUring,
     buffers: Buffers,
-    /// The bytes of `sends`. These bytes stay in place until all entries of the ring are submitted.
+    /// The bytes of `sends`. The bytes stay in place until all entries of the ring are submitted.
     room: Box<[u8]>,
     used: usize,
     sends: Vec<PendingSend>,
@@ -105,8 +105,8 @@ impl Uring {
         self.push(&entry.user_data(tag.to_bits()))
     }
 
-    /// Sends `bytes` with the next submission. Returns false if there are too many bytes or no submission is
-    /// possible. In this case, the caller must write the bytes itself.
+    /// Sends `bytes` with the next submission. Returns false if there are too many bytes or no submission is possible.
+    /// If the function returns false, the caller must write the bytes itself.
     #[inline]
     pub(super) fn send(&mut self, tag: Tag, socket: RawFd, bytes: &[u8]) -> io::Result<bool> {
         if bytes.len() > LONGEST {

@@ -1,5 +1,5 @@
-//! The receivers of a workload. Receivers are connections that wait for the messages of the load and measure
-//! how long the delivery takes. They have their own thread.
+//! The receivers of a workload. Receivers are connections that wait for the messages of the load and measure how long
+//! the delivery takes. The receivers have their own thread.
 //!
 //! ```text
 //!  workers ── PUBLISH "41.88123.3;…" ──► server ──► receivers: now − 88123 ns, and is 41 the next number?

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-/// How long a gap in the numbers may last before it is a loss: 1 s. This is the time from the send time of
+/// How long a gap in the numbers may last before it is a loss: 1 s. The time of a gap is the time from the send time of
 /// the message after the gap to the send time of the newest message.
 const GRACE_NS: u64 = 1_000_000_000;
 /// The largest number of open gaps. If there are more gaps, the oldest gap counts as a loss.

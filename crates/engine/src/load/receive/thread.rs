@@ -76,8 +76,8 @@ pub(super) struct ReceiverThread {
     ring: WorkerRing,
     order: Arc<ReceiverOrder>,
     greeting: Greeting,
-    /// The receivers. The key is `receiver + lane * receivers`. Here, `receiver` is the number of the receiver,
-    /// `lane` is the number of its connection, and `receivers` is the number of all receivers.
+    /// The receivers. The key is `receiver + lane * receivers`. `receiver` is the number of the receiver, and
+    /// `receivers` is the number of all receivers. `lane` is the number of the connection.
     receivers: BTreeMap<usize, MessageReceiver>,
     /// The counts of each receiver.
     own_counts: Vec<ReceiverCounts>,

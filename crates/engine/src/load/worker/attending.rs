@@ -96,7 +96,7 @@ impl Worker {
         });
     }
 
-    /// Calls `act`, which reads from or writes to the connection of client `i`. Then handles the new state of
+    /// Calls `act`, which reads from or writes to the connection of client `i`. After `act`, handles the new state of
     /// the connection.
     #[inline]
     fn attend(

@@ -144,8 +144,8 @@ pub(super) struct Worker {
     stage: WorkerStage,
     reported_errors: ErrorKinds,
     losses: ConnectionLosses,
-    /// Whether a connection was opened since the last loss. In this case, the next reply ends an outage of a server
-    /// outside a cluster.
+    /// Whether a connection was opened since the last loss. If so, the next reply ends an outage of a server outside a
+    /// cluster.
     recovers: bool,
     /// Measures the CPU time of this thread. `None` until the thread runs.
     own: Option<OwnThread>,
@@ -319,8 +319,8 @@ impl Worker {
         self.next_tick_ns = self.next_tick_after(now_ns);
     }
 
-    /// Returns the time when the next tick (250 ms) ends, in ns. The last tick is extended to the end of the
-    /// load, because a separate tick of a few milliseconds would be too short to compute a rate.
+    /// Returns the time when the next tick (250 ms) ends, in ns. The last tick is extended to the end of the load. A
+    /// separate tick of a few milliseconds would be too short to compute a rate.
     fn next_tick_after(&self, now_ns: u64) -> u64 {
         let tick_ns = next_tick_ns(now_ns);
         let is_last = tick_ns < self.until_ns && self.until_ns < tick_ns + TICK_NS / 2;

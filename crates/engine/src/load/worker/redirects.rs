@@ -1,6 +1,6 @@
-//! How a load worker follows the redirects of a cluster. If a node temporarily refuses a request, the worker sends
-//! the request again. It does so at once to another node, or later to the owner of the slot. If a request is lost
-//! with its connection, the worker counts an error and does not send the request again.
+//! How a load worker follows the redirects of a cluster. If a node temporarily refuses a request, the worker sends the
+//! request again. The worker sends the request to another node at once, or to the owner of the slot later. If a request
+//! is lost with its connection, the worker counts an error and does not send the request again.
 //!
 //! ```text
 //! MOVED, ASK                                    ──► to the named node, at most 6 times

@@ -51,9 +51,8 @@ impl Worker {
         self.clients.queue(i);
     }
 
-    /// Returns whether client `i` must replace its connection. The client must do so if the connection can no longer
-    /// be used, if the connection has had enough replies, or if the client's session is over. The client must still
-    /// have requests to send.
+    /// Returns whether client `i` must replace its connection. The client must do so if the connection can no longer be
+    /// used or has had enough replies, or if the client's session is over. The client must still have requests to send.
     #[inline]
     fn is_used_up(&self, i: usize, is_spent: bool) -> bool {
         let most = self.setting.reconnect();

@@ -28,8 +28,8 @@ const REFUSED_PAUSE_NS: u64 = 1_000_000;
 const LONGEST_SHOWN: usize = 80;
 
 impl Worker {
-    /// Returns how long the poll may sleep from `now_ns` on. If the worker never sleeps, the function returns zero.
-    /// It also counts the time of rounds without reads and writes.
+    /// Returns how long the poll may sleep from `now_ns` on. If the worker never sleeps, the function returns zero. The
+    /// function also counts the time of rounds without reads and writes, if the worker never sleeps.
     ///
     /// # Errors
     /// Fails if the system refuses to set the timer.

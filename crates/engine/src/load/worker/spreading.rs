@@ -1,6 +1,6 @@
 //! How a load worker sends to the nodes of a cluster. In a closed loop with a pipeline, a client's batch goes to one
-//! node. Otherwise, the worker divides the batch by node. It writes each part on the client's lane (its connection)
-//! to the node. The client is free again when all parts are answered.
+//! node. Otherwise, the worker divides the batch by node. The worker writes each part of the batch on the client's lane
+//! (its connection) to the node. The client is free again when all parts are answered.
 
 use super::{Worker, sending::TRIES};
 use crate::{

@@ -10,7 +10,7 @@ use crate::load::{ErrorKind, phase, spread::MOST_HOPS};
 pub(super) enum WorkerStage {
     /// The worker sends while the load is on.
     Sending,
-    /// The worker has sent all its requests. It waits for the last replies, and then for the next phase.
+    /// The worker has sent all its requests. The worker waits for the last replies, and then for the next phase.
     Spent {
         /// Whether the last replies have arrived.
         is_answered: bool,
@@ -93,9 +93,9 @@ impl Worker {
 
     /// Stops the worker if the time of the load is over, or if all requests are sent.
     ///
-    /// When the time of the load ends, the worker still sends requests that were due earlier if a client is free. If
-    /// an open loop has a number of requests, the load ends when all requests have been sent. In a closed loop, each
-    /// client waits for replies before it sends. So the load ends with the last reply.
+    /// When the time of the load ends, the worker still sends requests that were due earlier if a client is free. If an
+    /// open loop has a number of requests, the load ends when all requests have been sent. In a closed loop, each
+    /// client waits for replies before it sends. The load of a closed loop therefore ends with the last reply.
     pub(super) fn stop_if_done(&mut self, now_ns: u64) {
         if matches!(self.stage, WorkerStage::Over { .. }) {
             return;
@@ -136,8 +136,8 @@ impl Worker {
         self.next_tick_ns = self.next_tick_ns.min(at_ns);
     }
 
-    /// Returns whether the load is over and the wait for replies has ended. In this case, sends the worker's last
-    /// counts to the collector.
+    /// Returns whether the load is over and the wait for replies has ended. If the load is over and the wait has ended,
+    /// sends the worker's last counts to the collector.
     pub(super) fn is_finished(&mut self, now_ns: u64) -> bool {
         let WorkerStage::Over { since_ns } = self.stage else {
             return false;

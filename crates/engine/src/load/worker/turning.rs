@@ -9,9 +9,9 @@ use crate::{
 };
 
 impl Worker {
-    /// Applies the current knobs. A worker checks the knobs each time it reads the clock for due requests. It does
-    /// not wait until the engine wakes it. Otherwise it would still send some requests at the old rate after a change
-    /// of the knobs.
+    /// Applies the current knobs. A worker checks the knobs each time it reads the clock for due requests. A worker
+    /// does not wait until the engine wakes it. Otherwise it would still send some requests at the old rate after a
+    /// change of the knobs.
     #[inline]
     pub(super) fn take_setting(&mut self) {
         if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {
@@ -60,10 +60,10 @@ impl Worker {
         }
     }
 
-    /// Sets the number of clients and the rate to the values of the knobs. While the load is off, open connections
-    /// stay open. Before the load is switched on for the first time, no connection is opened. Due requests that were
-    /// not sent at the old rate are counted in the old segment. They count as unsent if the load is switched off, and
-    /// as shed otherwise. If `were_limited` is true, these requests also count against the limit on requests.
+    /// Sets the number of clients and the rate to the values of the knobs. While the load is off, open connections stay
+    /// open. Before the load is switched on for the first time, no connection is opened. Due requests that were not
+    /// sent at the old rate are counted in the old segment. These requests count as unsent if the load is switched off,
+    /// and as shed otherwise. If `were_limited` is true, these requests also count against the limit on requests.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
         let share = self.setup.share();

@@ -26,8 +26,8 @@ impl Worker {
         }
     }
 
-    /// Counts three things since the last call: the CPU time of this thread, the time in which the thread waited for
-    /// a core, and the requests for the busiest slots of a cluster.
+    /// Counts the CPU time of this thread since the last call, and the time in which the thread waited for a core. Also
+    /// counts the requests for the busiest slots of a cluster.
     pub(super) fn count_lap(&mut self) {
         if let Some(spread) = &mut self.spread {
             spread.slots.report(&mut self.segments.counts().by_node.slots);
@@ -100,8 +100,8 @@ mod tests {
         workload::{Dataset, Workload},
     };
 
-    /// Creates a server that accepts connections and never replies, a plan for this server, and a workload that
-    /// sends the records of a file.
+    /// Creates a server that accepts connections and never replies. Also creates a plan for this server, and a workload
+    /// that sends the records of a file.
     fn bench() -> (TcpListener, LoadPlan, Workload, tempfile::NamedTempFile) {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp { host: "127.0.0.1".into(), port: server.local_addr().unwrap().port() };

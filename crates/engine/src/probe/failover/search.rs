@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A refused request counts as part of a handover if it was due at most this long before redyno noticed the handover:
 /// 10 s, in ns.
 const RECENT_NS: u64 = 10_000_000_000;
-/// The time within which the agents of a load report the end of an outage: 1 s. They report four times a second.
+/// The time within which the agents of a load report the end of an outage: 1 s. The agents report four times a second.
 const REPORTED_WITHIN: Duration = Duration::from_secs(1);
 /// The largest error of the outage times that an agent reports: 50 ms, in ns.
 const AGENT_ERROR_NS: u64 = 50_000_000;
@@ -84,9 +84,9 @@ impl Tries {
     }
 }
 
-/// Asks the new owner for the epoch and the cause of a failover. The new owner learns some milliseconds after
-/// the failover that `old` is a replica. So redyno asks again until the new owner knows the cause. Without a
-/// reply, the event has no epoch and no cause.
+/// Asks the new owner for the epoch and the cause of a failover. The new owner learns some milliseconds after the
+/// failover that `old` is a replica. redyno therefore asks again until the new owner knows the cause. Without a reply,
+/// the event has no epoch and no cause.
 fn news(talk: &mut Talk, old: &str, stop: &StopFlag) -> NodesReply {
     let mut last = NodesReply::default();
     for _ in 0..MOST_QUESTIONS {

@@ -1,13 +1,13 @@
 //! The work that the intrinsic probe's busy loop repeats.
 //!
-//! The work must take the same time in each turn. It must also fit into the first-level cache, and the compiler must
-//! not optimise it away.
+//! The work must take the same time in each turn. The work must also fit into the first-level cache, and the compiler
+//! must not optimise the work away.
 
 use std::hint::black_box;
 
 /// The number of steps of a turn. A turn takes some 50 ns, with one clock reading and one histogram update. A turn of
 /// redis-cli takes equally long. The compiler removes the thousand steps in redis-cli's source, because these steps
-/// have no effect. So "x longer than the average" has the same meaning in redis-cli and redyno.
+/// have no effect. The text "x longer than the average" therefore has the same meaning in redis-cli and redyno.
 const STEPS: usize = 16;
 
 /// A table of all byte values that is shuffled as in the RC4 cipher. Each step depends on the previous step, so the

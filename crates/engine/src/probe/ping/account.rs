@@ -15,8 +15,8 @@ use crate::{
     stats::{Latency, Recorder, Samples},
 };
 
-/// The reason why there is no connection. It determines the kind of error that is counted for each PING without a
-/// connection.
+/// The reason why there is no connection. The reason determines the kind of error that is counted for each PING without
+/// a connection.
 #[derive(Debug, PartialEq, Eq)]
 struct ConnectionLoss {
     kind: String,

@@ -21,7 +21,8 @@ pub(super) enum PingFailure {
     /// The server closed the connection.
     #[error("the server closed the connection{}", .after.as_ref().map(|text| format!(" after '{text}'")).unwrap_or_default())]
     Closed {
-        /// The last error reply. It usually contains the cause, such as too many clients or protected mode.
+        /// The last error reply. The error reply usually contains the cause, such as too many clients or protected
+        /// mode.
         after: Option<String>,
     },
     /// No data arrived within the limit.

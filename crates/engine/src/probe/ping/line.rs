@@ -156,8 +156,8 @@ impl PingLine {
         self.outstanding.iter().find(|sent| !sent.is_joined).map(|sent| sent.due_ns)
     }
 
-    /// Returns the deadline for the next reply. This is the reply to the greeting, or to the oldest unanswered PING.
-    /// Returns `u64::MAX` if no reply is awaited.
+    /// Returns the deadline for the next reply, which answers the greeting or the oldest unanswered PING. Returns
+    /// `u64::MAX` if no reply is awaited.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> u64 {
         if !self.is_greeted() {
             return self.greeted_by_ns;

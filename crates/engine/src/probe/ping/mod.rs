@@ -1,4 +1,4 @@
-//! The ping probe. It sends PING on its own connection, on a schedule that does not depend on the server.
+//! The ping probe sends PING on its own connection, on a schedule that does not depend on the server.
 //!
 //! ```text
 //!  Schedule ──► due ──► Link ──► PING … PONG ──► Account ──► a Report every tick (250 ms)

@@ -1,5 +1,4 @@
-//! The thread of the ping probe. It runs a loop that sends due PINGs, waits for replies, and reports every tick (250
-//! ms).
+//! The thread of the ping probe runs a loop that sends due PINGs, waits for replies, and reports every tick (250 ms).
 
 use std::{
     io,

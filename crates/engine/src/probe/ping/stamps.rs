@@ -1,4 +1,4 @@
-//! The kernel's timestamps for the ping probe. They tell when a PING left this host, and when its reply arrived.
+//! The kernel's timestamps for the ping probe tell when a PING left this host, and when its reply arrived.
 //!
 //! Timestamps need no privileges on Linux (SO_TIMESTAMPING). Other systems have no such timestamps. The kernel
 //! identifies a write by the number of bytes that were written up to the end of this write. The timestamp of a read
@@ -76,7 +76,7 @@ mod linux {
     use super::{Arrival, Departure};
     use crate::probe::Timing;
 
-    /// `SCM_TSTAMP_SND` of linux/errqueue.h. It marks the timestamp of the device driver.
+    /// `SCM_TSTAMP_SND` of linux/errqueue.h. The value marks the timestamp of the device driver.
     const SENT: u32 = 0;
 
     /// Reads the timestamps of one socket.

@@ -2,8 +2,7 @@
 
 use std::sync::Mutex;
 
-/// An HTTP service. It has a name in requests, the path of the ping (the request of the ping probe), and the header
-/// fields of every request.
+/// An HTTP service: its name in requests, the path of the ping probe's request, and the header fields of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSite {
     /// The value of the header field Host.
@@ -16,7 +15,7 @@ pub struct HttpSite {
     ping: Vec<u8>,
 }
 
-/// A placeholder for a site. It is used until a URI gives the real site.
+/// A placeholder for a site, until a URI gives the real site.
 pub(in crate::protocol) static NO_SITE: HttpSite =
     HttpSite { authority: String::new(), path: String::new(), fields: String::new(), ping: Vec::new() };
 
@@ -24,8 +23,8 @@ pub(in crate::protocol) static NO_SITE: HttpSite =
 /// only a few sites, because only URIs and workloads create them.
 static SITES: Mutex<Vec<&'static HttpSite>> = Mutex::new(Vec::new());
 
-/// The header fields that redyno sends if the workload does not set them. These fields request a body that is not
-/// compressed.
+/// The header fields that redyno sends if the workload does not set them. With the fields, redyno requests a body that
+/// is not compressed.
 const USUAL: [(&str, &str); 3] = [
     ("User-Agent", concat!("redyno/", env!("CARGO_PKG_VERSION"))),
     ("Accept", "*/*"),

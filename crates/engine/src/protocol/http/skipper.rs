@@ -107,8 +107,8 @@ impl HttpSkipper {
         }
     }
 
-    /// Notes that the server has closed the connection. This ends a body without a length. Returns whether
-    /// the connection has had a reply.
+    /// Notes that the server has closed the connection. A closed connection ends a body without a length. Returns
+    /// whether the connection has had a reply.
     pub(in crate::protocol) fn end(&mut self) -> bool {
         self.is_last = true;
         if self.inside == HttpState::UntilClosed {

@@ -196,7 +196,7 @@ impl<'w> SetOptions<'w> {
 }
 
 /// Returns whether the command creates a missing counter, as in Redis. The names `incr` and `decr` in lower case are
-/// memcached's own commands. These commands do not create a counter.
+/// memcached's own commands. memcached's own commands do not create a counter.
 fn makes_counter(verb: &Word) -> bool {
     !text(verb).is_some_and(|verb| verb == b"incr" || verb == b"decr")
 }

@@ -106,9 +106,9 @@ impl RecordType {
         }
     }
 
-    /// Returns the commands that read the record `{user}`. They read all fields, or one random field of a hash or a
-    /// document. Each field of a document has its own command. If the record `is_changed` afterwards, one command reads
-    /// the whole record.
+    /// Returns the commands that read the record `{user}`: all fields, or one random field of a hash or a document.
+    /// Each field of a document has its own command. If the record `is_changed` afterwards, one command reads the whole
+    /// record.
     pub(super) fn read(self, fields: &YcsbFields, is_changed: bool) -> Vec<String> {
         let names = |before: &str| match fields.all_read || self == Self::Hash && fields.derived.is_some() {
             true => (0..fields.count).map(|n| format!("{before}{}{n}", fields.name)).collect(),

@@ -1,5 +1,5 @@
-//! The parameters of the YCSB workloads, which are properties of YCSB's core workload. They set the names, fields and
-//! number of records, the key distribution, and the mix of operations.
+//! The parameters of the YCSB workloads, which are properties of YCSB's core workload. The parameters set the names,
+//! fields and number of records, the key distribution, and the mix of operations.
 
 use std::ops::RangeInclusive;
 

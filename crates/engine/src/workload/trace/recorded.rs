@@ -96,7 +96,7 @@ impl Commands {
         }
     }
 
-    /// Sorts the commands by time. Commands with the same time keep their order. Then removes and returns the sorted
+    /// Sorts the commands by time. Commands with the same time keep their order. Finally removes and returns the sorted
     /// times, minus `first_us`.
     pub(in crate::workload) fn sort(&mut self, first_us: u64) -> Vec<u64> {
         if !self.dues_us.is_sorted() {

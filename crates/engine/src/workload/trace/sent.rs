@@ -52,8 +52,8 @@ pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
     is_harmless(&command, has).then(|| keys_of(&command, words.len(), text))
 }
 
-/// Returns the positions of the words that a capture replaces by their lengths, such as values and members. These words
-/// are all words except keys, names of fields, numbers and options. `keys` are the positions of the keys.
+/// Returns the positions of the words that a capture replaces by their lengths, such as values and members. A capture
+/// replaces all words except keys, names of fields, numbers and options. `keys` are the positions of the keys.
 pub fn left_out_words(words: &[Vec<u8>], keys: &[usize]) -> Vec<usize> {
     let command = command_of(words);
     let traits = command_traits(&command);

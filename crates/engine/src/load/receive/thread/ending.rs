@@ -68,9 +68,9 @@ impl ReceiverThread {
         self.close_segment(now_ns, true);
     }
 
-    /// For each channel with missing messages, returns how many messages the server stores. Only channels are
-    /// included whose messages several receivers share. Closes the receivers' connections, and blocks for at most
-    /// [`STORED_LIMIT`].
+    /// For each channel with missing messages, returns how many messages the server stores. The function returns only
+    /// channels of which several receivers share the messages. Closes the receivers' connections, and blocks for at
+    /// most [`STORED_LIMIT`].
     fn stored(&mut self, messages: &Messages) -> BTreeMap<usize, u64> {
         if self.shared.is_empty() {
             return BTreeMap::new();

@@ -42,7 +42,7 @@ impl ReceiverThread {
         }
     }
 
-    /// Adds a channel to the lane (connection) of its receiver to the channel's node. Creates the lane if it is
+    /// Adds a channel to the receiver's lane (connection) that leads to the channel's node. Creates the lane if it is
     /// missing.
     pub(super) fn place(&mut self, number: usize, channel: Channel, now_ns: u64) {
         let Some(messages) = self.order.messages.clone() else { return };
