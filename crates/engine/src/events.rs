@@ -111,7 +111,7 @@ event_kinds! {
         let _ = arguments;
         format!("{} {command}{}", micros(*us), after(" from ", client))
     };
-    /// The number of further slow log entries of the same poll without an event of their own. redyno could not read `unread` of them.
+    /// The number of further slow log entries of the same poll without an event of their own. redyno could not read `unread` of these entries.
     MoreSlowCommands {
         entries: u64,
         #[serde(default)] unread: u64

@@ -5,9 +5,9 @@
 //!  reply, error, INFO, certificate, marker ─┐
 //!  a recording's strings ───────────────────┴─► gate ─► records ─► screen, lines, stderr, files, pictures
 //! ```
-//! A terminal, a web page or the reader of a file shows the result and interprets no part of it. Control characters
-//! (C0, DEL, C1), marks that change the writing direction, and characters without a width appear as `\x1b` and
-//! `\u{202e}`. Long text is cut. Cleaning a text a second time does not change it.
+//! A terminal, a web page or the reader of a file shows the result without interpreting any part of the result. Control
+//! characters (C0, DEL, C1), marks that change the writing direction, and characters without a width appear as `\x1b`
+//! and `\u{202e}`. Long text is cut. Cleaning a text a second time does not change it.
 //!
 //! A test of the whole program checks that no other module turns bytes into text.
 

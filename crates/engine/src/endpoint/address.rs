@@ -181,7 +181,7 @@ impl Password {
         Self(text.into())
     }
 
-    /// Returns the password's text. Use it only for authentication on a connection.
+    /// Returns the password's text. Use the text only for authentication on a connection.
     pub fn reveal(&self) -> &str {
         &self.0
     }

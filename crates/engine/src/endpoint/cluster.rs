@@ -173,8 +173,8 @@ impl Cluster {
         }
     }
 
-    /// Returns the number of the node at `address`. Adds the node if it is unknown. A redirect can name a new node
-    /// before the topology names it.
+    /// Returns the number of the node at `address`. An unknown node is added. A redirect can name a new node before the
+    /// topology names it.
     ///
     /// # Errors
     /// Fails if there are too many addresses.

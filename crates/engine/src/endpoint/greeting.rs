@@ -49,9 +49,9 @@ impl Greeting {
         Self::of(target, introduction(target, Some(name)), false)
     }
 
-    /// Creates the greeting of redis-benchmark. Of AUTH, `CLIENT TRACKING on` (if `tracks` is true), SELECT and HELLO
-    /// 3, it contains only the commands that the options require. The greeting may be empty. All commands are sent at
-    /// once.
+    /// Creates the greeting of redis-benchmark. The greeting contains only the commands that the options require: AUTH,
+    /// `CLIENT TRACKING on` (if `tracks` is true), SELECT and HELLO 3. The greeting may be empty. All commands are sent
+    /// at once.
     pub fn bare(target: &Target, tracks: bool) -> Self {
         let tracking =
             || (GreetingCommand::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
@@ -214,7 +214,7 @@ impl GreetingError {
     }
 
     /// Returns the kind under which the error is counted: `maxclients`, or the code of the server's error. For
-    /// memcached, it is the code that Redis would send in the same case, such as `NOAUTH`.
+    /// memcached, the kind is the code that Redis would send in the same case, such as `NOAUTH`.
     pub fn kind(&self) -> &str {
         match self.refusal {
             GreetingRefusal::TooManyClients => "maxclients",

@@ -106,7 +106,7 @@ pub enum ReachError {
     HalfAnswer {
         /// The target.
         party: Party,
-        /// The data, printable.
+        /// The received data, as printable text.
         bytes: String,
     },
     /// The server accepted the connection and closed it.

@@ -112,7 +112,7 @@ impl Service {
     /// Returns the addresses of the service's primary. `target` contains the credentials and TLS settings.
     ///
     /// # Errors
-    /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.
+    /// Fails if no Sentinel names the primary. The error contains the message of a Sentinel.
     pub(super) fn primary(&self, target: &Target) -> io::Result<VecDeque<Endpoint>> {
         let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
         target
@@ -127,7 +127,7 @@ impl Service {
     /// added, too.
     ///
     /// # Errors
-    /// Fails if no Sentinel names the primary. The error contains the message of one of the Sentinels.
+    /// Fails if no Sentinel names the primary. The error contains the message of a Sentinel.
     pub fn named(
         &self,
         target: &Target,

@@ -19,7 +19,7 @@ use crate::{
     units::grouped,
 };
 
-/// A process whose name contains one of these words may be a server.
+/// The names of possible servers. A process may be a server if its name contains one of these words.
 const NAMES: [&str; 6] = ["redis", "valkey", "memcached", "keydb", "dragonfly", "redyno"];
 /// How often redyno searches all processes for a server that does not report its process ID: every 10 s.
 const SEARCH_EVERY_NS: u64 = 10 * SECOND_NS;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::gauge::Gauge;
 
-/// Reads the memory figures of this machine, and adds them to the draft.
+/// Reads the memory figures of this machine, and adds the figures to the draft.
 pub(super) fn read(draft: &mut SampleBuilder, tree: &Tree) {
     if let Some(text) = draft.known("memory", tree.read("proc/meminfo")) {
         let bytes = |name: &str| number(&text, name).map(|kib| kib * 1024.0);

@@ -15,7 +15,7 @@ const COLUMNS: [usize; 4] = [0, 3, 8, 11];
 pub(super) struct Interfaces(HashMap<String, [f64; 2]>);
 
 impl Interfaces {
-    /// Reads the network figures of this machine, and adds them to the draft.
+    /// Reads the network figures of this machine, and adds the figures to the draft.
     pub(super) fn read(&mut self, draft: &mut SampleBuilder, tree: &Tree) {
         if let Some(text) = draft.known("network", tree.read("proc/net/dev")) {
             let interfaces = interfaces(&text, tree);

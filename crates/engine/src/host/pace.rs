@@ -30,7 +30,7 @@ impl ReadingSchedule {
         self.sharers = sharers.max(1);
     }
 
-    /// Returns whether a reading is due at `at_ns`. If it is due, the reading begins.
+    /// Returns whether a reading is due at `at_ns`. A reading that is due begins.
     pub(super) fn begins(&mut self, at_ns: u64) -> bool {
         self.began_cpu_ns = own_thread::cpu_ns();
         at_ns >= self.due_ns

@@ -87,8 +87,8 @@ impl Default for Processes {
 }
 
 impl Processes {
-    /// Adds the busiest processes to a sample. If a new reading is due, this reading supplies the processes. Otherwise,
-    /// the last reading supplies them.
+    /// Adds the busiest processes to a sample. Takes the processes from a new reading if a new reading is due, and from
+    /// the last reading otherwise.
     pub(super) fn read(&mut self, at_ns: u64, draft: &mut SampleBuilder, tree: &Tree) {
         if self.pace.begins(at_ns) {
             let scanned = self.scan(at_ns, tree);

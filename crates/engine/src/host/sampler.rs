@@ -18,8 +18,8 @@ use crate::{
     gauge::{Gauge, Gauges},
 };
 
-/// Takes samples of this machine. All samples must be taken on the same thread. The costly parts are read less often if
-/// they use much CPU time on this thread.
+/// Takes samples of this machine. All samples must be taken on the same thread. The costly parts of a sample are read
+/// less often if they use much CPU time on this thread.
 pub struct Sampler {
     tree: Tree,
     sampled_ns: Option<u64>,

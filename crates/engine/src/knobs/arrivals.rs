@@ -21,8 +21,8 @@ pub enum Arrivals {
     /// Requests are due at the times of a file, which may be a trace. The times of the file are scaled, so that the
     /// mean rate is the rate of the load.
     Times,
-    /// Requests come in bursts. Within a burst, requests are due at equal short intervals. Between bursts, they are due
-    /// at equal longer intervals.
+    /// Requests come in bursts. Within a burst, requests are due at equal short intervals. Between bursts, requests are
+    /// due at equal longer intervals.
     Bursty(Bursts),
 }
 

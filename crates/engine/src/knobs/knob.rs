@@ -168,8 +168,8 @@ impl Knob {
         }
     }
 
-    /// Returns the knobs in [`ALONE`](Self::ALONE) that have an effect and differ from their value in `base`. Each knob
-    /// is a name and a value.
+    /// Returns the knobs in [`ALONE`](Self::ALONE) that have an effect and differ from their value in `base`. Each
+    /// entry of the result is the name and the value of a knob.
     pub fn changed_alone(base: &Knobs, now: &Knobs) -> Vec<(&'static str, String)> {
         let changed = |knob: &Self| knob.applies(now) && knob.value(now) != knob.value(base);
         Self::ALONE.into_iter().filter(changed).map(|knob| (knob.name(), knob.value(now))).collect()

@@ -33,7 +33,7 @@ pub struct Knobs {
     pub rate: Option<u32>,
     /// The distribution of the times when requests are due, in an open loop.
     pub arrivals: Arrivals,
-    /// The times of [`Arrivals::Times`]. Recordings do not contain them.
+    /// The times of [`Arrivals::Times`]. Recordings do not contain these times.
     #[serde(skip)]
     pub times: Option<DueTimes>,
     /// What happens to requests that cannot be sent in time.

@@ -118,8 +118,8 @@ impl ReceivedCounts {
     }
 
     /// Lists the receivers that are slow or have lost messages or connections, and clears the counts of all receivers.
-    /// In the last interval of a segment (`is_last`), the function lists all receivers. The list then contains the
-    /// messages of every receiver in the whole segment.
+    /// In the last interval of a segment (`is_last`), the function lists all receivers. The messages of every receiver
+    /// in the whole segment are then known.
     pub(super) fn name(&mut self, all: &mut [ReceiverCounts], is_last: bool) {
         let all_ns = self.times.latency();
         let stands_out =

@@ -96,8 +96,8 @@ pub(super) struct LoadConnection {
     /// The time when the last reply to a request arrived, in ns. While the connection opens, the time when
     /// the current stage began.
     heard_ns: u64,
-    /// The time when the first byte of the replies to the batch arrived, in ns. The time is 0 until this byte arrives.
-    /// If latencies do not end at the first byte, the time is always 0.
+    /// The time when the first byte of the replies to the batch arrived, in ns. The time is 0 until the first byte
+    /// arrives. If latencies do not end at the first byte, the time is always 0.
     first_ns: u64,
     /// Whether the socket may contain more data, because the last round read it only a few times.
     has_more: bool,

@@ -52,7 +52,7 @@ pub struct SettingChange {
 
 /// The output of the engine.
 pub struct LoadOutput {
-    /// For each worker, the collector's end of its ring buffers. The worker passes its counts through them.
+    /// For each worker, the collector's end of its ring buffers. The worker passes its counts through its ring buffers.
     pub rings: Vec<RingEnd>,
     /// Delivers the ring ends of threads that start later, such as the receivers' thread.
     pub joined: Receiver<RingEnd>,
@@ -342,9 +342,9 @@ impl Load {
         self.reception.lock().take().into_iter().for_each(ReceiverHandle::end);
     }
 
-    /// Publishes the setting that `make` builds for the current time. Workers see the setting a moment later, and until
-    /// then they use the old setting. If this thread was delayed between building and publishing, the thread builds the
-    /// setting again.
+    /// Publishes the setting that `make` builds for the current time. Workers see the setting a moment later. Until
+    /// then, workers use the old setting. If this thread was delayed between building and publishing, the thread builds
+    /// the setting again.
     fn publish(&self, make: impl Fn(u64) -> LoadSetting) {
         let made = || {
             let now_ns = self.clock.now_ns();

@@ -8,8 +8,8 @@
 //!                                 node C [C C]
 //! ```
 //! Gathering does not change which requests a node gets, or their order. Without gathering, a client would divide each
-//! batch of 16 requests over three nodes. The division takes three times as many system calls and more than twice the
-//! CPU time.
+//! batch of 16 requests over three nodes. Dividing a batch over three nodes takes three times as many system calls and
+//! more than twice the CPU time.
 
 use std::{collections::VecDeque, mem};
 

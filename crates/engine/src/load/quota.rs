@@ -28,8 +28,8 @@ use crate::workload::part_of;
 pub enum RequestLimit {
     /// All clients together send this many requests. Any free client sends the next request.
     Shared(u64),
-    /// All clients together send this many requests. Each client sends a nearly equal part of them. The distribution
-    /// `partitioned` divides the keys in the same way. The number of clients is fixed at the start.
+    /// All clients together send this many requests. Each client sends a nearly equal part of the requests. The
+    /// distribution `partitioned` divides the keys in the same way. The number of clients is fixed at the start.
     PerClient(u64),
 }
 

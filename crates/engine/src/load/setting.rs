@@ -185,8 +185,8 @@ pub(super) fn fill_first(
 }
 
 /// Returns `phase` and `knobs`, usually unchanged. If the load is on and needs receivers or agents (`is_led`), the load
-/// must first wait for them. A prefill does not wait. If there is a wait, the returned phase is the wait, and `phase`
-/// follows the wait. The load is off in the returned knobs.
+/// must first wait for the receivers or agents. A prefill does not wait. If there is a wait, the returned phase is the
+/// wait, and `phase` follows the wait. The load is off in the returned knobs.
 pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64, is_led: bool) -> (Phase, Knobs) {
     let waits = is_led || knobs.workload.receiver_count().is_some();
     if !knobs.load || !waits || phase.prefill().is_some() {

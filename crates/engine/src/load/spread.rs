@@ -145,8 +145,8 @@ impl WorkerCluster {
     }
 
     /// Returns the node for a client's own connection. Successive values of `turn` give the primaries one after the
-    /// other. Outside a cluster, they give the primary and its replicas in turn. Clients can then read while the
-    /// primary is down.
+    /// other. Outside a cluster, the values of `turn` give the primary and its replicas in turn. Clients can then read
+    /// while the primary is down.
     pub(super) fn own_node(&self, turn: usize) -> Option<NodeNumber> {
         let topology = self.cluster.topology();
         if self.placement != Placement::Replication {

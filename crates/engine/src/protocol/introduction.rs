@@ -78,7 +78,7 @@ pub enum GreetingRefusal {
     TooOld,
     /// The error does no harm, because it shows that the server speaks the dialect.
     Harmless,
-    /// An error with another meaning. The text of the error explains it.
+    /// An error with another meaning. The text of the error explains its meaning.
     Other,
 }
 

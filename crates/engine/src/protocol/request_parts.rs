@@ -146,7 +146,7 @@ pub trait FillSlots {
     /// Records that a number must later be inserted at this position.
     fn await_number(&mut self, at: usize);
     /// Records a move of bytes. The bytes from `from` to `behind` are now `by` bytes nearer to the end. The `by` bytes
-    /// that followed them now precede them.
+    /// that followed these bytes now precede them.
     fn moved(&mut self, from: usize, behind: usize, by: usize);
     /// Reports bytes that are not a valid key. The request with these bytes must not be sent.
     fn refuse(&mut self, key: &[u8]);

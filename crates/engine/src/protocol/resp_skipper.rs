@@ -67,7 +67,7 @@ pub struct RespSkipper {
 #[derive(Debug)]
 struct InnerError {
     line: Vec<u8>,
-    /// Whether the error was already returned. If it was returned, another error may replace it.
+    /// Whether the error was already returned. If the error was returned, another error may replace it.
     is_spent: bool,
 }
 

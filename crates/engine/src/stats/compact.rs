@@ -38,7 +38,7 @@ fn upper(bucket: u64) -> u64 {
     ((STEPS + bucket % STEPS + 1) << shift) - 1
 }
 
-/// A distribution of latencies in coarser steps than [`Latency`]. By default, it is empty.
+/// A distribution of latencies in coarser steps than [`Latency`]. By default, the distribution is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compact {
     /// The non-empty buckets, ascending. Each bucket consists of two numbers in LEB128 (seven bits per byte): the

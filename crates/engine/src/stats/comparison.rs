@@ -104,7 +104,7 @@ pub enum Reason {
         /// The number of further seconds of the second side.
         second: f64,
     },
-    /// Noise alone does not explain the difference. A drift of the machine may explain it.
+    /// Noise alone does not explain the difference. A drift of the machine may explain the difference.
     Drift,
     /// A few unusual seconds cause the difference. The difference of the whole measurements is outside the
     /// confidence interval of single seconds.

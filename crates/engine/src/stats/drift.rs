@@ -11,10 +11,11 @@
 //! time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first grouped into ten blocks, which
 //! removes most of the correlation between neighbours. A single series does not show the ratio of the random walk to
 //! the noise. For example, a walk may be as large as the noise from one minute to the next, and hardly be visible
-//! within each minute. This module therefore does not estimate the ratio of the walk to the noise. Instead, it weights
-//! ratios from 0 to 256 by how well they explain both series. (The weight is the diffuse likelihood from the Kalman
-//! filter, with the scale of the noise integrated out.) The distribution of the difference is a mixture of one Student
-//! distribution per ratio (model averaging: Hoeting, Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
+//! within each minute. This module therefore does not estimate the ratio of the walk to the noise. Instead, this module
+//! weights ratios from 0 to 256 by how well they explain both series. (The weight is the diffuse likelihood from the
+//! Kalman filter, with the scale of the noise integrated out.) The distribution of the difference is a mixture of one
+//! Student distribution per ratio (model averaging: Hoeting, Madigan, Raftery and Volinsky, Statistical Science 14(4),
+//! 1999).
 //!
 //! The tests of [`seconds`](super::seconds) verify the coverage of the mixture for three kinds of seconds:
 //! autocorrelated seconds, a random walk, and 1/f drift.

@@ -5,9 +5,9 @@
 //! between the logarithms of its two values. The module computes the mean of every two of these differences. The
 //! estimate is the median of all these means (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963). The ends
 //! of the confidence interval are two of the means, chosen by the distribution of the signed-rank sum (Tukey; Hollander
-//! and Wolfe, "Nonparametric Statistical Methods", 2nd ed. 1999, 3.2 to 3.4). A single stall in one of the pairs does
-//! not decide the result. The method assumes only that the noise is symmetric. The order of the settings alternates, so
-//! a drift changes its sign from pair to pair.
+//! and Wolfe, "Nonparametric Statistical Methods", second edition, 1999, 3.2 to 3.4). A single stall in one of the
+//! pairs does not decide the result. The method assumes only that the noise is symmetric. The order of the settings
+//! alternates, so a drift changes its sign from pair to pair.
 
 use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 

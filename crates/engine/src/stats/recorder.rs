@@ -1,6 +1,6 @@
 //! The histogram of a measuring thread, which counts latencies.
 //!
-//! The histogram allocates memory only when it is created. A [`Latency`] computes percentiles from it.
+//! The histogram allocates memory only when it is created. A [`Latency`] computes percentiles.
 
 use hdrhistogram::Histogram;
 

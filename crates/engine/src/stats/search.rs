@@ -137,7 +137,7 @@ impl Search {
         Self { seen: vec![Trials::new(guess)], least: (guess * LEAST).max(1.0), is_closing: false }
     }
 
-    /// Counts a trial as good or bad. A disturbed trial must not be counted. The caller must repeat it.
+    /// Counts a trial as good or bad. A disturbed trial must not be counted. The caller must repeat a disturbed trial.
     pub fn count(&mut self, trial: Trial, is_good: bool) {
         let at = self.seen.partition_point(|seen| seen.load < trial.load);
         if self.seen.get(at).is_none_or(|seen| seen.load > trial.load) {

@@ -10,7 +10,7 @@
 //! computes the confidence interval of the difference. This interval takes into account that seconds depend on each
 //! other, and that the machine may drift. The interval contains the true difference in 97.5 of 100 pairs of series.
 //! Both series may rise or fall with the same slope. This slope may explain so much of the difference that the rest is
-//! unclear or has the opposite sign. If it does, the verdict names drift as the reason.
+//! unclear or has the opposite sign. If the slope explains so much, the verdict names drift as the reason.
 //!
 //! A difference counts if it is at least 2 % and its interval excludes zero. Two series of the same run are reported as
 //! different in fewer than 5 of 100 pairs, even if their seconds depend on each other. The tests verify that the share

@@ -58,7 +58,7 @@ traits! {
     connection
     /// redyno sends the command when it replays a trace. The command changes only its own keys and does not block.
     sent
-    /// The values of the command begin at word 2. The words before it are the key, numbers and names.
+    /// The values of the command begin at word 2. The words before word 2 are the key, numbers and names.
     values_2
     /// The values of the command begin at word 3.
     values_3

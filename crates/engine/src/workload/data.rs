@@ -169,8 +169,8 @@ pub struct Operation {
     /// How the operation's steps are combined.
     #[serde(default, skip_serializing_if = "is_default")]
     pub together: Together,
-    /// Whether the operation changes the server's data. With `None`, the operation's commands determine whether it
-    /// changes data. With `false`, a null reply to EVAL counts as a miss.
+    /// Whether the operation changes the server's data. With `None`, the operation's commands determine whether the
+    /// operation changes data. With `false`, a null reply to EVAL counts as a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
     /// The operation's commands, at least one. The commands contain placeholders and the quotes of redis-cli:

@@ -55,10 +55,10 @@ pub enum Distribution {
     /// A bell curve over the numbers of the keys (memtier's G). If a drawn number is outside the set, another
     /// number is drawn.
     Gaussian {
-        /// The number at the peak of the curve. By default, it is the middle of the set.
+        /// The number at the peak of the curve. By default, the peak is at the middle of the set.
         #[serde(default)]
         median: Option<f64>,
-        /// The standard deviation in keys. By default, it is a sixth of the number of keys.
+        /// The standard deviation in keys. By default, the standard deviation is a sixth of the number of keys.
         #[serde(default)]
         deviation: Option<f64>,
     },

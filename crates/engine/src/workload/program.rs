@@ -208,8 +208,8 @@ impl Program {
         self.fill(&self.templates.asked[place], first + (number - before) * each, draws, out)
     }
 
-    /// Returns the first key of operation `op` in these bytes. If the operation has no key, returns `None`,
-    /// because any node of a cluster can get it.
+    /// Returns the first key of operation `op` in these bytes. If the operation has no key, returns `None`, because any
+    /// node of a cluster can get the operation.
     pub fn first_key<'a>(&self, op: OpId, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let of_trace = self.traced.as_ref().and_then(|_| TraceEncoder::first_key(bytes));
         of_trace.or_else(|| self.templates.keys[op.index()].first(bytes))

@@ -57,8 +57,8 @@ pub enum ReceiverKind {
 }
 
 impl ReceiverKind {
-    /// Returns whether the receivers of a key share its messages. If they share them, exactly one of the receivers gets
-    /// each message.
+    /// Returns whether the receivers of a key share its messages. If they share the messages, exactly one of the
+    /// receivers gets each message.
     pub fn is_shared(self) -> bool {
         matches!(self, Self::Queue | Self::Move | Self::Group)
     }

@@ -19,8 +19,8 @@ use crate::{clock, protocol::FillSlots};
 pub(super) enum NumberSource {
     /// A random whole number in this range, including both ends.
     Number(u64, u64),
-    /// A key of set number `set`. If `is_new` is true, the key is newly drawn. Otherwise, it is the last drawn key of
-    /// this operation.
+    /// A key of set number `set`. If `is_new` is true, the key is newly drawn. If `is_new` is false, the key is the
+    /// last drawn key of this operation.
     Repeated { set: u16, is_new: bool },
     /// In a prefill, the next key of this set in order.
     Given(u16),

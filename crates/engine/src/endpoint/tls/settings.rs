@@ -17,7 +17,7 @@ pub enum Trust {
     /// Servers with a certificate that was signed by a CA of the system.
     #[default]
     System,
-    /// Servers with a certificate that was signed by one of these CAs.
+    /// Servers with a certificate that was signed by a CA from this file or directory.
     These {
         /// A file of PEM certificates.
         file: Option<PathBuf>,
@@ -35,8 +35,8 @@ pub struct TlsSettings {
     pub trust: Trust,
     /// The client certificate.
     pub client: Option<ClientCertificate>,
-    /// The server name. By default, it is the host of the address. redyno sends this name to the server (SNI). The
-    /// server's certificate must contain this name.
+    /// The server name. By default, the server name is the host of the address. redyno sends this name to the server
+    /// (SNI). The server's certificate must contain this name.
     pub server_name: Option<String>,
     /// Whether a trusted CA's signature is enough. If true, redyno does not check the name in the certificate. redyno
     /// then sends a name to the server only if `server_name` is set.

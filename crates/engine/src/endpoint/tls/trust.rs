@@ -20,8 +20,8 @@ use rustls::{
 
 use super::{TlsError, files::certificates};
 
-/// Loads the CA certificates that the system trusts. Invalid certificates are skipped, because some systems have very
-/// old certificates. All TLS libraries skip them.
+/// Loads the CA certificates that the system trusts. Like other TLS libraries, redyno skips invalid certificates,
+/// because some systems have very old certificates.
 pub(super) fn system() -> Result<RootCertStore, TlsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();

@@ -41,8 +41,7 @@ enum PendingReply {
     Plain,
     /// The reply to XGROUP CREATE. The reply may be an error, because the consumer group may exist already.
     Group,
-    /// Messages. After them, the receiver waits for more messages with its next command. After them, the next command
-    /// waits for more messages.
+    /// Messages. After these messages, the receiver's next command waits for more messages.
     Read,
     /// Messages that are claimed because another receiver did not acknowledge them.
     Claim,

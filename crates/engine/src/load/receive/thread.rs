@@ -99,7 +99,7 @@ pub(super) struct ReceiverThread {
     /// The time when this segment began, in ns.
     since_ns: u64,
     /// Whether the load of this segment sends messages to these receivers. The receivers of the next segment connect
-    /// before it begins.
+    /// before the segment begins.
     is_own: bool,
     is_over: bool,
     current: Option<Box<ReceivedCounts>>,

@@ -10,8 +10,8 @@ use crate::{
 
 impl Worker {
     /// Applies the current knobs. A worker checks the knobs each time it reads the clock for due requests. A worker
-    /// does not wait until the engine wakes it. Otherwise it would still send some requests at the old rate after a
-    /// change of the knobs.
+    /// does not wait until the engine wakes it. A worker that waits would still send some requests at the old rate
+    /// after a change of the knobs.
     #[inline]
     pub(super) fn take_setting(&mut self) {
         if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {

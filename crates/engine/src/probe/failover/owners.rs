@@ -27,7 +27,7 @@ impl SuspectPrimary {
         })
     }
 
-    /// Returns the replicas of the primary. One of them may take over.
+    /// Returns the replicas of the primary. One of the replicas may take over.
     pub(super) fn replicas(&self) -> impl Iterator<Item = NodeNumber> {
         let replicas = self.known.nodes().filter(|(_, it)| it.role == Role::Replica(self.node));
         replicas.map(|(number, _)| number)

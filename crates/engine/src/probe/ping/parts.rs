@@ -37,7 +37,7 @@ pub(super) struct Wall {
 }
 
 impl Wall {
-    /// Reads both clocks. Repeats the two readings if the thread was interrupted between them.
+    /// Reads both clocks. Repeats both readings if the thread was interrupted between the readings.
     pub(super) fn read(clock: &Clock) -> Self {
         let mut best = Self::read_once(clock);
         for _ in 1..READINGS {

@@ -30,7 +30,7 @@ pub(super) struct Readiness {
     pub readable: bool,
     /// Whether bytes can be written, or the attempt to connect can continue or has ended.
     pub writable: bool,
-    /// Whether the kernel has timestamps to read, or an error that the other flags do not report.
+    /// Whether the kernel has timestamps to read. Also true for an error that the other flags do not report.
     pub stamped: bool,
 }
 

@@ -19,8 +19,8 @@ pub struct HttpSite {
 pub(in crate::protocol) static NO_SITE: HttpSite =
     HttpSite { authority: String::new(), path: String::new(), fields: String::new(), ping: Vec::new() };
 
-/// All sites of this process. A site is never freed, so a dialect with a reference to a site can be copied. There are
-/// only a few sites, because only URIs and workloads create them.
+/// All sites of this process. A site is never freed, so a dialect with a reference to a site can be copied. The number
+/// of sites is small, because only URIs and workloads create sites.
 static SITES: Mutex<Vec<&'static HttpSite>> = Mutex::new(Vec::new());
 
 /// The header fields that redyno sends if the workload does not set them. With the fields, redyno requests a body that

@@ -2,8 +2,8 @@
 //! of dimensions. The format npy is the array format of numpy.
 //!
 //! A record has three fields. `id` is the number of the vector, from 0. `vector` contains the vector's components as
-//! FP32. `list` contains them as a list in JSON. In an error, the number of the vector, from 1, replaces the line
-//! number.
+//! FP32. `list` contains the components as a list in JSON. In an error, the number of the vector, from 1, replaces the
+//! line number.
 
 use std::io::{self, BufRead, Read};
 

@@ -67,8 +67,8 @@ impl RecordType {
         ("json-document", Self::JsonDocument),
     ];
 
-    /// Returns the default number of fields in a record. The default is 10, as in YCSB. For a string it is 1, because a
-    /// string is not divided into fields.
+    /// Returns the default number of fields in a record. The default is 10, as in YCSB. For a string the default is 1,
+    /// because a string is not divided into fields.
     pub(super) fn usual_fields(self) -> u64 {
         if self == Self::String { 1 } else { 10 }
     }

@@ -109,7 +109,7 @@ impl ReceiverDialog {
         self.is_ready = self.subscribed > 0 && self.subscribed == self.channels.len();
     }
 
-    /// Notes that this node no longer serves some channels. `is_gone` selects them by name.
+    /// Notes that this node no longer serves some channels. `is_gone` selects these channels by name.
     pub(super) fn withdraw(&mut self, messages: &Messages, is_gone: impl Fn(&[u8]) -> bool) {
         for channel in self.channels.iter_mut().filter(|it| is_gone(&messages.names[it.index])) {
             let before = std::mem::replace(&mut channel.subscription, Subscription::Moved);
