@@ -80,9 +80,9 @@ pub struct AgentArgs {
     pub tls: TlsArgs,
 }
 
-/// The environment variables in which job launchers give the number of an agent, counted from 0.
+/// The environment variables with which job launchers pass the number of an agent, counted from 0.
 const INDEX_VARIABLES: [&str; 3] = ["JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID", "NOMAD_ALLOC_INDEX"];
-/// The environment variable in which a job launcher gives the number of agents.
+/// The environment variable with which a job launcher passes the number of agents.
 const COUNT_VARIABLES: [&str; 1] = ["SLURM_ARRAY_TASK_COUNT"];
 
 impl Arguments for AgentArgs {

@@ -87,7 +87,7 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// Parses a command line; the first word is the name of the program.
+    /// Parses a command line. The first word is the name of the program.
     ///
     /// # Errors
     /// Fails if the command line is invalid, or requests the help or the version.
@@ -123,7 +123,7 @@ impl CommandLine {
         self.command.as_ref().map_or(self.session.look.ascii, |command| command.0.is_ascii())
     }
 
-    /// Loads the workload by name or from its file; returns the load that the workload suggests.
+    /// Loads the workload by name or from its file. Returns the load that the workload suggests.
     ///
     /// # Errors
     /// Fails if the workload is unknown or invalid.
@@ -144,7 +144,7 @@ impl CommandLine {
     }
 }
 
-/// Returns the parser of command lines. A negative number after an option is the value of this option, so that the error
+/// Returns the parser of command lines. A negative number after an option is the value of this option. The error then
 /// names the option and its range.
 fn parser() -> Command {
     fn numeric(command: Command) -> Command {
@@ -161,7 +161,7 @@ fn parser() -> Command {
     numeric(CommandLine::command())
 }
 
-/// Replaces `-n` by `--db` in redis-cli's modes: there, `-n` is the database, as in redis-cli. Leaves out
+/// Replaces `-n` by `--db` in redis-cli's modes. In these modes, `-n` is the database, as in redis-cli. Leaves out
 /// `--no-auth-warning`, because redyno prints no such warning.
 fn with_database(args: Vec<OsString>) -> Vec<OsString> {
     let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
@@ -182,8 +182,8 @@ fn with_database(args: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Replaces `@NAME` and `-u @NAME` by `--target=NAME`, and a URI without an option by `--uri=URI`. If the main command
-/// names several targets in this way, each word becomes `--node=WORD`. Returns all words. Values of options, and the
-/// words of a command that has no target, stay unchanged.
+/// names several targets in this way, each word becomes `--node=WORD`. Returns all words. Values of options stay
+/// unchanged. Words of a command without a target stay unchanged, too.
 fn with_named_targets(args: &[OsString]) -> Vec<OsString> {
     let name = |word: &OsString| {
         let word = word.to_str()?;
@@ -231,7 +231,7 @@ fn with_named_targets(args: &[OsString]) -> Vec<OsString> {
     words
 }
 
-/// Returns whether the word is an option of `command` that takes the next word as its value.
+/// Returns whether the word is an option of `command` with the next word as its value.
 fn takes_value(command: &Command, word: &OsString) -> bool {
     let is_this = |option: &&Arg| {
         let (short, long) = (option.get_short(), option.get_long());
@@ -253,7 +253,8 @@ mod tests {
         CommandLine::read(&words.map(OsString::from).collect::<Vec<_>>()).err()
     }
 
-    /// An earlier version called the number of `--seed -1` an unexpected argument.
+    /// Tests the error for a negative number. An earlier version called the number of `--seed -1` an unexpected
+    /// argument.
     #[test]
     fn the_error_about_a_wrong_number_names_the_option_and_the_possible_values() {
         let line = CommandLine::command();

@@ -1,4 +1,4 @@
-//! `redyno clean`: undoes what a killed session left on a server. It restores the server's parameters, and
+//! `redyno clean` undoes the changes that a killed session left on a server. It restores the server's parameters, and
 //! removes the session's keys and the objects that its setups made.
 
 use std::{
@@ -43,7 +43,7 @@ const SURVEY_LIMIT: Duration = Duration::from_secs(30);
 /// The time limit for connecting to a node of a cluster. The node's reply about the cluster has the same
 /// limit.
 const FIND_LIMIT: Duration = Duration::from_secs(5);
-/// A poll interval so long that the control plane, which polls the server, polls only once.
+/// A poll interval that is so long that the control plane polls the server only once.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 /// The time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -53,7 +53,7 @@ Examples:
   redyno clean -p 6379
   redyno clean @prod --yes";
 
-/// By the number of each node: the runs whose marker (the record of what a run changed) is on this node.
+/// For each node, by its number: the runs with a marker on this node. A marker is the record of a run's changes.
 type RunsByNode = BTreeMap<u16, Vec<Ledger>>;
 
 /// The arguments of `redyno clean`.
@@ -85,8 +85,8 @@ impl Arguments for CleanArgs {
     }
 }
 
-/// Removes what killed sessions left behind, and prints to `out` what was found and removed. If the removal takes
-/// longer than a second and stderr is a terminal, prints the progress to stderr.
+/// Removes the changes of killed sessions, and prints to `out` what was found and removed. If the removal takes longer
+/// than a second and stderr is a terminal, prints the progress to stderr.
 ///
 /// # Errors
 /// Fails if the server cannot be reached or refuses a command, if another session is running, if a change
@@ -185,8 +185,8 @@ fn undo_all(
     Ok(())
 }
 
-/// Returns the ledgers (what each run changed) of all runs whose markers are on a server, or may have moved
-/// to this server in the meantime.
+/// Returns the ledgers of all runs whose markers are on a server, or may have moved to this server in the meantime. A
+/// ledger lists the changes of a run.
 fn markers_on(holder: &Holder, of_nodes: &RunsByNode, runs: &[Marker]) -> Vec<Ledger> {
     let mut ledgers = of_nodes.get(&holder.number).cloned().unwrap_or_default();
     let is_other = |run: &&Marker| ledgers.iter().all(|ledger| ledger.marker().run != run.run);
@@ -229,9 +229,8 @@ fn wait_for_all<T>(answers: &mut HolderReplies<T>) -> anyhow::Result<Vec<(u16, T
     answers.wait(SURVEY_LIMIT).unwrap_or_else(late).map_err(|error| anyhow!(error.with_permission()))
 }
 
-/// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows
-/// this. For each change that is not undone, adds a line to `stays` that names the change, and the reason or
-/// the next step.
+/// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows this. Adds a
+/// line to `stays` for each change that is not undone. The line names the change, and the reason or the next step.
 fn undo(
     ledger: &Ledger,
     control: &Control,
@@ -268,7 +267,7 @@ fn undo(
     Ok(())
 }
 
-/// Describes what a run left behind: `left its keys behind`.
+/// Returns a description of the changes that a run left: `left its keys behind`.
 fn left_behind_text(marker: &Marker) -> String {
     let keys = if marker.kept { "kept its keys" } else { "left its keys behind" };
     let keys = format!("{keys} under {}", KeyNames::of_run(marker.run).prefix());
@@ -289,9 +288,9 @@ fn names<T: ToString>(all: &[T]) -> String {
     all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns whether the parameters of `runs` may be restored and the objects that setups made may be deleted. Any client
-/// can write a marker, so the user must confirm first. If the user refuses, the markers still list these parameters and
-/// objects; the keys are removed in any case.
+/// Returns whether redyno may restore the parameters of `runs`, and delete the objects that setups made. Any client can
+/// write a marker, so the user must confirm first. If the user refuses, the markers still list these parameters and
+/// objects. The keys are removed in any case.
 fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     let line = |tuned: &TunedParameter| {
         let now = tuned.to.last().map_or("", |to| value_words(to));
@@ -310,8 +309,8 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     Ok(ask(&format!("{what}\nDo that?"))?)
 }
 
-/// Starts a control plane, which polls the server once, and from then on only carries out orders. Nothing
-/// reads the messages of this control plane.
+/// Starts a control plane. It polls the server once, and then only carries out orders. Nothing reads the messages of
+/// this control plane.
 fn start(target: &Target) -> io::Result<Control> {
     let (news, _) = mpsc::channel();
     Control::start(target.clone(), Clock::start(), NEVER, news)

@@ -14,8 +14,8 @@ pub struct Invocation {
     pub line: fn() -> clap::Command,
     /// Whether stdout is a terminal.
     pub has_terminal: bool,
-    /// Whether the command will be carried out. A command that is only checked reads no config file and requests no
-    /// password.
+    /// Whether the command will be carried out. For a command that is only checked, redyno reads no config file and
+    /// requests no password.
     pub is_real: bool,
 }
 

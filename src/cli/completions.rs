@@ -1,5 +1,5 @@
-//! `redyno completions SHELL`: prints a script with which a shell asks redyno for completions. redyno answers
-//! the shell with options, with names from tables, and with the targets of the config file.
+//! `redyno completions SHELL` prints a script with which a shell asks redyno for completions. redyno's answers have
+//! options, names from tables, and the targets of the config file.
 
 use std::{
     env,
@@ -56,7 +56,7 @@ fn shell(name: &str) -> Result<String, String> {
     if names.contains(&name) { Ok(name.to_owned()) } else { Err(format!("there are {}", names.join(", "))) }
 }
 
-/// Prints completions if a shell requests them; `line` is the command line with all commands.
+/// Prints completions if a shell requests them. `line` is the command line with all commands.
 pub(super) fn answer(args: &[OsString], line: fn() -> Command) -> Option<ExitCode> {
     let asked = CompleteEnv::with_factory(|| with_names(line())).var(VARIABLE);
     match asked.try_complete(args, env::current_dir().ok().as_deref()) {
@@ -70,8 +70,8 @@ pub(super) fn answer(args: &[OsString], line: fn() -> Command) -> Option<ExitCod
     }
 }
 
-/// Returns a function that lists the names which the argument accepts. Some arguments also accept other
-/// values, such as a file.
+/// Returns a function that lists the names that the argument accepts. Some arguments also accept other values, such as
+/// a file.
 fn names(argument: &Arg) -> Option<fn() -> Vec<String>> {
     Some(match argument.get_id().as_str() {
         // The option `--at` of replay takes a time, and no target.
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use crate::cli::args::CommandLine;
 
-    /// The command line must accept each name that it completes.
+    /// Tests that the command line accepts each name that it completes.
     #[test]
     fn every_name_that_is_completed_is_accepted() {
         let (line, mut parser) = (CommandLine::command(), CommandLine::command());

@@ -65,7 +65,7 @@ impl Arguments for ConfigArgs {
     }
 }
 
-/// Reads the config file if the command will be carried out (`is_real`); otherwise returns an empty config.
+/// Reads the config file if the command will be carried out (`is_real`). Otherwise returns an empty config.
 fn read(is_real: bool) -> Result<ConfigFile, UsageError> {
     let place = || Some(recordings::own_directory("XDG_CONFIG_HOME", ".config")?.join("config.toml"));
     ConfigFile::read(is_real.then(place).flatten())
@@ -79,13 +79,13 @@ pub(super) fn defaults(given: Invocation) -> Result<ConfigOptions, UsageError> {
     Ok(read(given.is_real)?.defaults)
 }
 
-/// Returns the names of all targets, such as `@prod`; none if the file is invalid.
+/// Returns the names of all targets, such as `@prod`. Returns no names if the file is invalid.
 pub(super) fn target_names() -> Vec<String> {
     read(true).map(|file| file.names().collect()).unwrap_or_default()
 }
 
-/// Adds the options and the password of the named target to `args`, unless `args` already contain them.
-/// Requests a password only if `asks` is set, which means that the command will connect to the target.
+/// Adds the options and the password of the named target to `args`, unless `args` already contain them. Requests a
+/// password only if `asks` is set: the command will then connect to the target.
 ///
 /// # Errors
 /// Fails if there is no such target, if the file is invalid, or if no password can be obtained.
@@ -107,7 +107,7 @@ pub(super) fn resolve(args: &mut TargetArgs, given: Invocation, asks: bool) -> R
     Ok(())
 }
 
-/// Returns the values that apply without options on the command line, and their origin.
+/// Returns the default values of options, and their origin.
 fn text(file: &ConfigFile) -> String {
     let set = |variable: &str| env::var_os(variable).is_some_and(|value| !value.is_empty());
     let load = LoadArgs::default();

@@ -24,7 +24,7 @@ use crate::{
     untrusted,
 };
 
-/// The interval at which the server is checked.
+/// The time between two checks of the server.
 const WATCH: Duration = Duration::from_millis(500);
 
 const AFTER: &str = "\
@@ -111,7 +111,7 @@ fn explained(error: Error) -> anyhow::Error {
     }
 }
 
-/// Returns the addresses of the server or of the nodes, and how to use them.
+/// Returns the addresses of the server or of the nodes, with instructions for using these addresses.
 fn greeting(args: &DemoArgs, addresses: &[SocketAddr]) -> String {
     let password = if args.password.is_some() { " -a PASSWORD" } else { "" };
     let faults = match args.faults.len() {

@@ -26,9 +26,9 @@ enum RunMode {
     /// alias or a script may contain them.
     Piped,
     Headless,
-    /// `--plan`: all options of a session are allowed.
+    /// `--plan`. All options of a session are allowed.
     Plan,
-    /// `--verify`: all options of a session are allowed.
+    /// `--verify`. All options of a session are allowed.
     Verify,
     Oneshot(redis_cli::OneshotMode),
 }
@@ -83,16 +83,16 @@ enum OptionScope {
     Lines,
     /// The option has an effect in a session, and turns the load on.
     Experiment,
-    /// The option changes what the screen shows.
+    /// The option changes the look of the screen.
     Look,
     /// The option has an effect in modes that show results at intervals, such as `--latency-history` and the
     /// screen.
     Windows,
-    /// The option has an effect in some of redis-cli's modes; the code that plans such a mode refuses the
-    /// option if it has no effect there.
+    /// The option has an effect in some of redis-cli's modes. In other modes, the code that plans the mode refuses the
+    /// option.
     Oneshot,
-    /// The option has an effect in some of redis-cli's modes and in some sessions; the code that plans the
-    /// mode or session refuses the option if it has no effect there.
+    /// The option has an effect in some of redis-cli's modes and in some sessions. In other modes and sessions, the
+    /// code that plans them refuses the option.
     Form,
 }
 
@@ -145,7 +145,7 @@ fn options(given: &ArgMatches) -> Vec<Arg> {
 /// Refuses options that have no effect in this mode.
 ///
 /// # Errors
-/// Fails if an option has no effect; the error names the option and the mode.
+/// Fails if an option has no effect. The error names the option and the mode.
 pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Result<(), UsageError> {
     let mode = RunMode::of(line, has_terminal);
     let needless = options(given).into_iter().find(|option| !OptionScope::of(option).includes(mode));
@@ -163,7 +163,7 @@ pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) ->
 /// (knobs).
 ///
 /// # Errors
-/// Fails if an option has no effect; the error names the option and the mode.
+/// Fails if an option has no effect. The error names the option and the mode.
 pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Result<(), UsageError> {
     let of_settings = line.session.fail_if.iter().find(|condition| condition.is_of_settings());
     if let Some(condition) = of_settings.filter(|_| line.experiment.is_given()) {
@@ -255,7 +255,7 @@ mod tests {
         ("latency_percentiles", "50"),
     ];
 
-    /// Returns the error for `redyno LINE`, if it is refused.
+    /// Returns the error for `redyno LINE`, if redyno refuses this command line.
     fn refusal(line: &str, has_terminal: bool) -> Option<String> {
         let words =
             std::iter::once("redyno").chain(line.split_whitespace()).map(|word| word.replace('_', " "));

@@ -33,7 +33,7 @@ pub struct ExperimentArgs {
     pub script: Option<ScriptFile>,
 }
 
-/// A script file, which is read at the start of the program.
+/// A script file. redyno reads the file at the start of the program.
 #[derive(Debug, Clone)]
 pub struct ScriptFile {
     name: String,
@@ -72,7 +72,7 @@ impl ExperimentArgs {
     }
 
     /// Returns the experiment for a session with these knobs and this length, if the options request an experiment. If
-    /// the session ends with the experiment, no load runs before the experiment's first setting.
+    /// the session ends with the experiment, there is no load before the experiment's first setting.
     ///
     /// # Errors
     /// Fails if a setting is invalid, or the session ends before the script.

@@ -1,4 +1,4 @@
-//! `redyno export FILE --format FORMAT`: converts a recording for other tools.
+//! `redyno export FILE --format FORMAT` converts a recording for other tools.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -96,8 +96,8 @@ fn run(args: &ExportArgs) -> Result<(), Failure> {
     write_all(output, sink, records, &unfinished)
 }
 
-/// Returns the records, from the one on with which the recording has the requested target. If the recording lacks the
-/// requested data, an error follows the last record.
+/// Returns the records, beginning with the record that shows the requested target. If the recording lacks the requested
+/// data, an error follows the last record.
 fn checked(
     records: impl Iterator<Item = Result<Record, Failure>>,
     args: &ExportArgs,
@@ -125,7 +125,7 @@ fn checked(
     })
 }
 
-/// What the recording contains, as far as it has been read.
+/// The content of the recording that has been read so far.
 #[derive(Default)]
 struct RecordingContent {
     session: Option<SessionStart>,

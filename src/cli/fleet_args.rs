@@ -46,16 +46,15 @@ pub struct FleetArgs {
 }
 
 impl FleetArgs {
-    /// Adopts the TLS options of the target for the bus. If the bus uses TLS and a target does not, removes the options
-    /// from this target.
+    /// Adopts the TLS options of the target for the bus. If the bus uses TLS and a target does not use TLS, removes the
+    /// TLS options from this target.
     pub(super) fn share_tls(&mut self, target: &mut TargetArgs, servers: &mut [TargetArgs]) {
         self.tls = target.tls.clone();
         servers.iter_mut().chain([target]).for_each(|target| target.leave_tls_to(self.bus.as_ref()));
     }
 
-    /// Adds the fleet (the agents and their bus) to the plan of a session. `threads` is the number of worker
-    /// threads of each agent; if it is `None`, the session chooses a number that suits the machines of all
-    /// agents.
+    /// Adds the fleet (the agents and their bus) to the plan of a session. `threads` is the number of worker threads of
+    /// each agent. For `None`, the session chooses a number that suits the machines of all agents.
     ///
     /// # Errors
     /// Fails if options contradict each other, or agents cannot generate the load.

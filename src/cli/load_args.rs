@@ -213,7 +213,7 @@ impl LoadArgs {
     /// except for values that options set. Returns the suggested load.
     ///
     /// # Errors
-    /// Fails if the workload is unknown or invalid; also returns the errors of [`read_dataset`](Self::read_dataset).
+    /// Fails if the workload is unknown or invalid. Also returns the errors of [`read_dataset`](Self::read_dataset).
     pub fn choose(&mut self) -> Result<Suggested, UsageError> {
         let mut suggested = Suggested::default();
         if let Some(text) = &self.workload {
@@ -245,7 +245,8 @@ impl LoadArgs {
         Ok(suggested)
     }
 
-    /// Adopts the load that a workload suggests, except for values that options set. The times of a file set the rate.
+    /// Adopts the load that a workload suggests, except for values that options set. If a file has times, these times
+    /// set the rate.
     pub fn follow(&mut self, load: &Suggested) {
         self.clients = self.clients.or(load.clients);
         self.pipeline = self.pipeline.or(load.pipeline);
@@ -256,8 +257,8 @@ impl LoadArgs {
         self.threads = self.threads.or(load.threads.map(|threads| threads as usize));
     }
 
-    /// Adopts the sizes (such as clients and keys) in the config file, except for sizes that an option or the
-    /// workload sets. Sizes from the config file do not turn the load on.
+    /// Adopts sizes from the config file, such as the number of clients. Sizes that an option or the workload sets are
+    /// not changed. Sizes from the config file do not turn the load on.
     pub fn follow_defaults(&mut self, file: &Self) {
         self.is_shaped = Some(self.describes_load());
         let Self { clients, pipeline, keys, data_size, .. } = *file;
@@ -269,7 +270,7 @@ impl LoadArgs {
     /// Checks that `--arrivals` and `--backlog` are given only for a load with a rate.
     ///
     /// # Errors
-    /// Fails if such an option has no effect because the load has no rate; the error names the option.
+    /// Fails if such an option has no effect because the load has no rate. The error names the option.
     pub(super) fn check_rate(&self, has_rate: bool) -> Result<(), UsageError> {
         let options = [(self.arrivals.is_some(), "--arrivals"), (self.backlog.is_some(), "--backlog")];
         match options.into_iter().find(|(is_given, _)| *is_given && !has_rate) {
@@ -296,7 +297,8 @@ impl LoadArgs {
         Ok(())
     }
 
-    /// Returns the number of requests in one pass over the times or the dataset, if there are any.
+    /// Returns the number of requests in one pass over the times or the dataset. Returns `None` without times and
+    /// dataset.
     ///
     /// # Errors
     /// Fails if some requests use no record of the dataset, so that a pass over the dataset has no end.
@@ -314,11 +316,10 @@ impl LoadArgs {
         self.chosen.is_none() && self.ratio.is_none() && !self.no_prefill
     }
 
-    /// Returns the knobs at the start. If no option turns the load on or off, `by_default` decides whether
-    /// the load is on.
+    /// Returns the knobs at the start. Without an option for the load, `by_default` decides whether the load is on.
     ///
     /// # Errors
-    /// Fails if a knob is out of range; the error names the first such knob.
+    /// Fails if a knob is out of range. The error names the first such knob.
     pub fn knobs(&self, by_default: bool) -> Result<Knobs, KnobError> {
         let usual = Knobs::default();
         let workload = self
@@ -366,8 +367,8 @@ impl LoadArgs {
         self.key_prefix.clone().or_else(|| self.own_names.then(|| KeyNames::given("")))
     }
 
-    /// Returns the number of worker threads: one less than the machine has cores, unless an option sets the
-    /// number. For times of a file, one thread sends the requests in their order.
+    /// Returns the number of worker threads. Without an option, this is one less than the machine has cores. For times
+    /// of a file, one thread sends the requests in their order.
     pub fn worker_threads(&self) -> usize {
         if self.trace.is_some() || self.times.is_some() {
             return 1;
@@ -376,7 +377,7 @@ impl LoadArgs {
         given.unwrap_or_else(usual_workers)
     }
 
-    /// Returns how the worker threads run.
+    /// Returns the options for running the worker threads.
     pub fn worker_options(&self) -> WorkerOptions {
         let (cores, io) = (self.cpus.clone().unwrap_or_default(), self.io.unwrap_or_default());
         // The choice of auto is made before the session begins, and the first record contains it.
@@ -389,7 +390,7 @@ impl LoadArgs {
         self.timeout.unwrap_or(Duration::from_secs(5))
     }
 
-    /// Returns the seed from the options, or else a random seed.
+    /// Returns the seed from the options. Without this option, returns a random seed.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(rand::random)
     }

@@ -93,14 +93,14 @@ const DESCRIPTION: &str = include_str!("man/description.roff");
 /// The exit codes, environment variables and files, which only the manual contains.
 const END: &str = include_str!("man/end.roff");
 
-/// Returns `command`, which is redyno itself, and then each of its subcommands.
+/// Returns `command`, and then each of its subcommands. `command` is redyno itself.
 pub(super) fn all(mut command: Command) -> Vec<Command> {
     command.build();
     let commands: Vec<_> = command.get_subcommands().cloned().collect();
     std::iter::once(command).chain(commands).collect()
 }
 
-/// Returns the page of a command, made on `date`, as troff source.
+/// Returns the page of a command as troff source. `date` is the date of the page.
 pub(super) fn page(command: &Command, date: &str) -> String {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let source = concat!("redyno ", env!("CARGO_PKG_VERSION"));
@@ -161,7 +161,7 @@ fn keys() -> Roff {
     section
 }
 
-/// Returns a section of paragraphs.
+/// Returns a section that consists of paragraphs.
 pub(super) fn paragraphs<'a>(title: &str, texts: impl IntoIterator<Item = &'a str>) -> Roff {
     let mut section = Roff::new();
     section.control("SH", [title]);
@@ -195,7 +195,7 @@ pub(super) fn lines<'a>(title: &str, lines: impl IntoIterator<Item = &'a str>) -
     section
 }
 
-/// Returns a section made of a help text: paragraphs, and indented lines unchanged.
+/// Returns a section from a help text. The section has paragraphs, and indented lines are unchanged.
 pub(super) fn notes(title: &str, text: &str) -> Roff {
     let mut section = Roff::new();
     section.control("SH", [title]);
@@ -220,8 +220,8 @@ pub(super) fn notes(title: &str, text: &str) -> Roff {
     section
 }
 
-/// Returns the text of a page in ASCII: other characters become escapes with their number, since troff may misinterpret
-/// non-ASCII characters.
+/// Returns the text of a page in ASCII. Escapes with numbers replace all other characters, because troff may
+/// misinterpret them.
 pub(super) fn ascii(page: &str) -> String {
     let mut text = String::with_capacity(page.len());
     for c in page.chars() {

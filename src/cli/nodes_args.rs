@@ -27,15 +27,15 @@ pub struct OneNodeArgs {
 }
 
 impl OneNodeArgs {
-    /// Returns which servers belong to a session besides its target: `all`, or none with `--one-node`.
+    /// Returns the other servers of a session. This is `all`, or none with `--one-node`.
     pub(super) fn company(self, all: OtherServers) -> OtherServers {
         if self.one_node { OtherServers::TargetOnly } else { all }
     }
 
-    /// Sets which servers besides its target belong to the session.
+    /// Sets the servers that belong to the session in addition to its target.
     ///
     /// # Errors
-    /// Fails if an option about the nodes of a cluster is used with `--one-node`; the error names the option.
+    /// Fails if an option about the nodes of a cluster is used with `--one-node`. The error names the option.
     pub(super) fn settle(self, all: OtherServers, plan: &mut SessionPlan) -> Result<(), UsageError> {
         plan.company = self.company(all);
         match plan.commission.option_about_clusters().filter(|_| self.one_node) {
@@ -117,8 +117,8 @@ impl NodesArgs {
         Ok(servers)
     }
 
-    /// Adds the servers that are watched, or that share the load, to the plan of a session. If fewer than two
-    /// servers are given, adds `all`: the other servers of the target, such as its replicas.
+    /// Adds the servers that are watched, or that share the load, to the plan of a session. If fewer than two servers
+    /// are given, adds `all` instead. These are the other servers of the target, such as its replicas.
     ///
     /// # Errors
     /// Fails if a server's options are wrong, or if the plan has a load on servers that are only watched.
@@ -166,8 +166,8 @@ fn ring_words(servers: &[Target]) -> Vec<String> {
     servers.iter().map(uri).chain(["--hash ketama".to_owned()]).collect()
 }
 
-/// Returns the options of several servers, each given as a URI or as `@NAME`. The options of TLS apply to the servers
-/// that use TLS.
+/// Returns the options of several servers. Each server is given as a URI or as `@NAME`. The TLS options apply to the
+/// servers that use TLS.
 ///
 /// # Errors
 /// Fails if a name is unknown in the config file.

@@ -1,4 +1,4 @@
-//! `--plan`: the requests that a session would send, printed without a connection.
+//! `--plan` prints the requests that a session would send, without a connection.
 
 use crate::{
     knobs::Knobs,
@@ -63,8 +63,7 @@ fn head(knobs: &Knobs, dialect: Dialect) -> String {
     format!("{title}\n{spoken}, {clients}, pipeline {}{rests}\n", knobs.pipeline)
 }
 
-/// Returns the line about connections to a cluster, or an empty text if the plan does not limit these
-/// connections.
+/// Returns the line about connections to a cluster. The line is empty if the plan does not limit these connections.
 fn connections(plan: &SessionPlan) -> String {
     let most = plan.commission.max_connections.map(|most| count_with_noun(most.into(), "connection"));
     most.map_or_else(String::new, |most| format!("on a cluster: at most {most} to all nodes together\n"))
@@ -134,7 +133,8 @@ fn dataset(dataset: &DatasetPreview) -> String {
     )
 }
 
-/// Returns a share as text with at least two significant digits, even if the share is small, such as `0.00010 %`.
+/// Returns a share as text with at least two significant digits. A small share also has two digits, such as `0.00010
+/// %`.
 fn share(share: f64) -> String {
     let value = share * 100.0;
     let decimals = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 20.0) as usize } else { 0 };

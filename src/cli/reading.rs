@@ -1,5 +1,5 @@
 //! Reads recordings for the commands that convert them. A signal ends these commands at once, even while they wait for
-//! a pipe that is silent or that nobody reads.
+//! a silent pipe or for a pipe without a reader.
 
 use std::{
     fs,
@@ -19,11 +19,11 @@ use crate::{
     session::{JoinedReader, Record, SessionWriter, Sink},
 };
 
-/// The name of the events that the reader returns in place of unreadable lines.
+/// The name of the events that replace unreadable lines.
 const RECORDING: &str = "recording";
 const UNWRITTEN: &str = "cannot write to stdout";
 
-/// The path of the file that is being written, if there is one.
+/// The path of the file that is being written. `None` without such a file.
 pub(super) type UnfinishedFile = Arc<Mutex<Option<PathBuf>>>;
 
 /// Makes signals end the program. A signal also removes the unfinished file.
@@ -44,8 +44,8 @@ pub(super) fn end_on_signals() -> Result<UnfinishedFile, Failure> {
     Ok(unfinished)
 }
 
-/// Returns the records of a recording in one or several files, in order. Reads the first record at once. With `redacts`,
-/// the records lack the private parts of the server's text.
+/// Returns the records of a recording in one or several files, in order. Reads the first record at once. With
+/// `redacts`, private parts of the server's text are left out.
 ///
 /// # Errors
 /// Fails if the recording cannot be read.
@@ -98,12 +98,12 @@ pub(super) fn write_all(
     write().inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Prints the output of a printer for `records`, as fast as the reader of this output accepts it. No
-/// measurement runs at the same time, so nothing is lost if this reader is slow.
+/// Prints the output of a printer for `records`, as fast as the reader of this output accepts it. No measurement runs
+/// at the same time, so a slow reader loses nothing.
 ///
 /// # Errors
-/// Fails if a record is invalid, or if the output cannot be written. It is no error if the reader closes the output
-/// early.
+/// Fails if a record is invalid, or if the output cannot be written. If the reader closes the output early, this is not
+/// an error.
 pub fn print_all(
     mut printer: Printer,
     records: impl IntoIterator<Item = Result<Record, Failure>>,

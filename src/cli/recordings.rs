@@ -18,14 +18,14 @@ use crate::{
     units, untrusted,
 };
 
-/// Returns the directory for recordings that the user does not name: `redyno` in the state directory of the
-/// XDG Base Directory Specification. If the state directory is unknown, returns the working directory.
+/// Returns the directory for recordings without a path from the user. The directory is `redyno` in the state directory
+/// of the XDG Base Directory Specification. If the state directory is unknown, returns the working directory.
 pub(super) fn directory() -> PathBuf {
     own_directory("XDG_STATE_HOME", ".local/state").unwrap_or_else(|| ".".into())
 }
 
-/// Returns redyno's own directory, whose name is `redyno`. It is inside the directory that the environment
-/// variable `variable` names. Without this variable, it is inside `usual`, a path below the home directory.
+/// Returns redyno's own directory, called `redyno`. The environment variable `variable` names the directory above.
+/// Without this variable, `usual` is the directory above, as a path below the home directory.
 pub(super) fn own_directory(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?;
@@ -58,7 +58,7 @@ struct RecordingRow {
     target: String,
     server: String,
     peak_ops_per_s: Option<f64>,
-    /// Whether the recording has no end record, because the recording is still being written or was interrupted.
+    /// Whether the recording has no end record. Such a recording is still being written, or was interrupted.
     open: bool,
     bytes: u64,
 }
@@ -81,7 +81,7 @@ impl SessionsArgs {
 }
 
 /// Returns the recordings of a directory, sorted by start, and the number of unreadable files with the name of a
-/// recording. If the user has not given the directory, it need not exist.
+/// recording. A directory that the user has not given need not exist.
 fn rows(directory: &Path, is_given: bool) -> Result<(Vec<RecordingRow>, usize), Failure> {
     let unreadable = || format!("cannot read {}", directory.display());
     let entries = match fs::read_dir(directory) {

@@ -1,4 +1,4 @@
-//! `redyno replay FILE...`: shows a recording on the screen, or prints its lines without a screen.
+//! `redyno replay FILE...` shows a recording on the screen, or prints its lines without a screen.
 
 mod picture;
 mod source;
@@ -112,7 +112,7 @@ impl Arguments for ReplayArgs {
     }
 }
 
-/// Shows a recording; `has_terminal` is whether stdout is a terminal.
+/// Shows a recording. `has_terminal` is true if stdout is a terminal.
 ///
 /// # Errors
 /// Fails if the recording cannot be read, if the screen cannot be drawn or the output cannot be written, or
@@ -149,7 +149,7 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     }
 }
 
-/// Returns the name of the first file without its folders, and the number of the other files.
+/// Returns the name of the first file without its folders, and the number of further files.
 fn name(paths: &[PathBuf]) -> String {
     let name = untrusted::path(Path::new(paths[0].file_name().unwrap_or(paths[0].as_os_str())));
     if paths.len() == 1 { name } else { format!("{name} and {} more", paths.len() - 1) }

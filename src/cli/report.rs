@@ -102,8 +102,8 @@ fn files(names: &[String]) -> Result<Vec<RecordingFile<'_>>, String> {
     Ok(files)
 }
 
-/// Removes and returns the segment if the user names one segment of one file. The report then contains only this
-/// segment.
+/// Removes and returns the segment, if the user names exactly one segment of one file. The report then contains only
+/// this segment.
 fn only_segment(files: &mut [RecordingFile]) -> Option<u32> {
     match files {
         [(_, segments)] if segments.len() == 1 => segments.pop(),
@@ -133,7 +133,7 @@ fn checked(
     })
 }
 
-/// Returns the names of the files in the report: without folders, unless two files have the same name.
+/// Returns the names of the files in the report. The names have folders only if two files have the same name.
 fn sources(files: &[RecordingFile]) -> Vec<ReportSource> {
     let name = |file: &'_ str| untrusted::text(file.rsplit('/').next().unwrap_or_default());
     let is_one = |file: &str| files.iter().filter(|(other, _)| name(other) == name(file)).count() == 1;

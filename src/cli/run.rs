@@ -72,7 +72,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     code
 }
 
-/// Returns the plan of a command line; `has_terminal` is whether stdout is a terminal, `is_real` is whether the plan
+/// Returns the plan of a command line. `has_terminal` is true if stdout is a terminal. `is_real` is true if the plan
 /// will be carried out.
 fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real: bool) -> PlanResult {
     let given = Invocation { line: CommandLine::command, has_terminal, is_real };
@@ -82,7 +82,7 @@ fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real
     }
 }
 
-/// Returns whether to use only ASCII characters: because the user requests it (`is_asked`), or because the locale has
+/// Returns whether to use only ASCII characters. This is so if the user requests it (`is_asked`), or if the locale has
 /// no other characters.
 fn is_ascii(is_asked: bool) -> bool {
     !Theme::from_env(ThemeChoice::default(), is_asked).has_braille()
@@ -100,7 +100,7 @@ fn end(done: Result<(), Failure>, args: &[OsString]) -> ExitCode {
     }
 }
 
-/// Waits until the rest of standard output is read, for a limited time. If a terminal accepts no more output, the lost
+/// Waits for a limited time until the rest of standard output is read. If a terminal accepts no more output, the lost
 /// rest is not an error. In a pipe or a file, the lost rest is an error, because the reader expects all output.
 fn end_output() -> Result<(), Failure> {
     match Outlet::stdout().end_within(PATIENCE) {
@@ -115,8 +115,8 @@ fn end_output() -> Result<(), Failure> {
     }
 }
 
-/// Returns the error if `args` are refused early: before the program opens files, starts a thread or asks the
-/// user. `has_terminal` is whether stdout is a terminal.
+/// Returns the error if redyno refuses `args` early. This happens before the program opens files, starts a thread or
+/// asks the user. `has_terminal` is true if stdout is a terminal.
 #[doc(hidden)]
 pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     let refused = match CommandLine::read(args) {
@@ -127,7 +127,8 @@ pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     Some(failure_text(&refused, args))
 }
 
-/// Returns the version, the facts of the build, and how the load's threads can read and write on this machine.
+/// Returns the version, the facts of the build, and the ways in which the load's threads can read and write on this
+/// machine.
 fn version_with_reasons() -> String {
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
     let libc = if cfg!(target_env = "musl") { "musl, static" } else { "the system's C library" };
@@ -144,7 +145,7 @@ fn version_with_reasons() -> String {
     )
 }
 
-/// Returns whether `error` is a text that the user requested: the help, or the version.
+/// Returns whether `error` is a text that the user requested (the help or the version).
 fn is_answer(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
 }
@@ -166,9 +167,9 @@ fn failure_text(failure: &Failure, args: &[OsString]) -> String {
     }
 }
 
-/// Removes passwords from a message that may repeat an argument. Removes the part between `://` and `@`, since users
-/// easily put a URI in the wrong place. Removes the query of a URI, which may hold a token. Removes the text after
-/// `-a`, even if this text looks like an option.
+/// Removes passwords from a message that may repeat an argument. Users easily put a URI in the wrong place, so the part
+/// between `://` and `@` is removed. The query of a URI may contain a token, so the query is removed. The text after
+/// `-a` is removed even if this text looks like an option.
 fn without_passwords(message: &str, args: &[OsString]) -> String {
     let mut message = message.to_owned();
     let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();

@@ -25,7 +25,7 @@ use crate::{
 /// Returns the plan of a command line without a subcommand.
 ///
 /// # Errors
-/// Fails if an argument is wrong or has no effect; the error names the first such argument.
+/// Fails if an argument is wrong or has no effect. The error names the first such argument.
 pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocation) -> PlanResult {
     let has_terminal = given.has_terminal;
     effect::check_mode(matches, &line, has_terminal)?;

@@ -158,7 +158,7 @@ impl LookArgs {
         }
     }
 
-    /// Returns whether the screen uses the mouse, which some terminals lack.
+    /// Returns whether the screen uses the mouse. Some terminals have no mouse.
     pub fn mouse(&self) -> bool {
         let term = std::env::var("TERM").unwrap_or_default();
         !self.no_mouse && !["", "dumb", "linux"].contains(&term.as_str())

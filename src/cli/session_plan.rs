@@ -26,7 +26,7 @@ use crate::{
 /// Returns the plan of a session with these arguments, without screen and experiment.
 ///
 /// # Errors
-/// Fails if an argument is invalid; the error names the first invalid argument.
+/// Fails if an argument is invalid. The error names the first invalid argument.
 pub(super) fn session_plan(
     target_args: &TargetArgs,
     load: &LoadArgs,
@@ -122,8 +122,8 @@ fn http_key_names(workload: &Workload, run: RunId) -> KeyNames {
     if workload.setup.is_empty() { KeyNames::given("") } else { KeyNames::of_run_by_http(run) }
 }
 
-/// Returns the load for an HTTP service. The default workload is a GET of the URI's path. Keys in commands are plain
-/// numbers.
+/// Returns the load for an HTTP service. The default workload is a GET of the URI's path. The keys in commands are
+/// plain numbers.
 ///
 /// # Errors
 /// Fails if an option of the load has no effect on an HTTP service.
@@ -162,7 +162,7 @@ fn push_plan(session: &SessionArgs) -> Result<Option<PushPlan>, UsageError> {
     }))
 }
 
-/// The environment variable that names the folder with the host's `proc` and `sys`, for use in a container.
+/// The environment variable with the folder that contains the host's `proc` and `sys`, for use in a container.
 const HOST_ROOT: &str = "REDYNO_HOST_ROOT";
 
 /// Returns the folder that contains `proc` and `sys`.

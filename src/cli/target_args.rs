@@ -1,6 +1,7 @@
 //! The options that name a target, with the names that Redis tools use.
 //!
-//! A command with these options must disable clap's own help flag (`disable_help_flag`), because `-h` is the host here.
+//! A command with these options must disable clap's own help flag (`disable_help_flag`), because `-h` is the host in
+//! these options.
 
 use std::{
     env::{self, VarError},
@@ -94,16 +95,16 @@ impl TargetArgs {
         self.tls.tls || self.uri.as_ref().is_some_and(has_tls)
     }
 
-    /// Drops the TLS options if the target has no TLS and the bus with this URI has TLS: the options are then for the
-    /// bus alone.
+    /// Drops the TLS options if the target has no TLS, but the bus with this URI has TLS. The options are then only for
+    /// the bus.
     pub(super) fn leave_tls_to(&mut self, bus: Option<&Password>) {
         if bus.is_some_and(has_tls) && !self.speaks_tls() {
             self.tls = TlsArgs::default();
         }
     }
 
-    /// Adopts the server and the options of a target of the config file, unless the command line sets the server or the
-    /// option.
+    /// Adopts the server and the options of a target of the config file. The server and the options on the command line
+    /// have precedence.
     pub fn follow(&mut self, options: Self) {
         self.server = options.server;
         self.user = self.user.take().or(options.user);
@@ -111,7 +112,7 @@ impl TargetArgs {
         self.tls.follow(options.tls);
     }
 
-    /// Returns the target, with the password from the environment if the arguments contain none.
+    /// Returns the target. If the arguments contain no password, the target has the password from the environment.
     ///
     /// # Errors
     /// Fails if options contradict each other or are out of range, or if a file that they name is invalid.
@@ -182,7 +183,7 @@ impl TargetArgs {
         Ok(target)
     }
 
-    /// Returns the address in these options; `usual` provides missing parts.
+    /// Returns the address in these options. Missing parts come from `usual`.
     fn address(&self, usual: Address) -> Result<Address, UsageError> {
         let host = self.host.as_deref().unwrap_or_default();
         if host.contains("://") {

@@ -43,8 +43,8 @@ pub struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// Adopts the options of `other` that are missing here. The options that decide which servers are trusted are
-    /// adopted only together.
+    /// Adopts the options of `other` that are missing in this value. The options that decide which servers are trusted
+    /// are adopted only together.
     pub fn follow(&mut self, other: Self) {
         self.tls |= other.tls;
         if self.trust() == Trust::System {

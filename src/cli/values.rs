@@ -1,4 +1,4 @@
-//! Parsers for the values of redyno's options. clap puts the name of the option before the errors of these
+//! Parsers for the values of redyno's options. In errors, clap puts the name of the option before the texts of these
 //! parsers.
 
 use std::time::Duration;
@@ -16,12 +16,12 @@ const LONGEST_PREFIX: usize = 512;
 const MIN_SPEED: f64 = 0.001;
 const MAX_SPEED: f64 = 1000.0;
 
-/// Parses a count, optionally followed by k or M; the value of every knob fits into a `u32`.
+/// Parses a count, optionally followed by k or M. The value of every knob fits into a `u32`.
 pub fn count(text: &str) -> Result<u32, String> {
     fitting(parse_count(text).map_err(|error| error.to_string())?)
 }
 
-/// The value of `--rate`: requests per second, or `None` for `max`, a closed loop.
+/// The value of `--rate`: requests per second. `None` stands for `max`, a closed loop.
 #[derive(Debug, Clone, Copy)]
 pub struct GivenRate(pub Option<u32>);
 
@@ -63,7 +63,7 @@ pub fn threads(text: &str) -> Result<usize, String> {
     fitting.ok_or_else(|| format!("it must be between 1 and {MOST_THREADS}"))
 }
 
-/// Parses the speed of a trace: with 2, the trace is sent twice as fast as it was recorded.
+/// Parses the speed of a trace. With 2, redyno sends the trace twice as fast as it was recorded.
 pub fn speed(text: &str) -> Result<f64, String> {
     let speed = text.parse::<f64>().ok().filter(|speed| (MIN_SPEED..=MAX_SPEED).contains(speed));
     speed.ok_or_else(|| format!("it must be a number from {MIN_SPEED} to {MAX_SPEED}, such as 2 or 0.5"))

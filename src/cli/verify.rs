@@ -1,4 +1,4 @@
-//! `--verify`: reads back from the server the records of a dataset that a load wrote, and compares them with
+//! `--verify` reads the records of a dataset that a load wrote back from the server, and compares these records with
 //! the file. It writes nothing.
 //!
 //! ```text
@@ -30,11 +30,11 @@ use crate::{
 
 /// The largest number of requests in a batch.
 const REQUESTS_PER_BATCH: usize = 256;
-/// When the expected replies of a batch have this many bytes, the batch gets no more requests.
+/// The number of bytes of expected replies at which a batch gets no more requests.
 const BYTES: usize = 256 * 1024;
 /// The largest number of differing records that the output names.
 const NAMED: usize = 5;
-/// The largest number of differing records that are compared with the other records, which needs memory.
+/// The largest number of differing records that are compared with the other records. This comparison needs memory.
 const MOST_REPLACED: usize = 1 << 20;
 /// The largest length of a server error in the output, in characters.
 const LONGEST_ERROR: usize = 120;
@@ -47,8 +47,8 @@ struct VerifyCounts {
     different: u64,
     /// The numbers and texts of the first missing records.
     named: Vec<(u64, String)>,
-    /// The records that differ, by the hashes of what the server has in place of their steps: their number, and the
-    /// number and the text of the first of them.
+    /// The records that differ, grouped by the hashes of the server's replies to their steps. Each group has the number
+    /// of its records, and the number and the text of its first record.
     replaced: BTreeMap<Vec<u64>, (u64, (u64, String))>,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn plan(plan: SessionPlan) -> PlanResult {
     Ok(Box::new(move || run(records, &target, timeout)))
 }
 
-/// Reads back all records; fails when the server cannot be reached, or a record differs from the file.
+/// Reads back all records. Fails when the server cannot be reached, or a record differs from the file.
 fn run(mut records: ReadBack, target: &Target, limit: Duration) -> Result<(), Failure> {
     let mut talk = talk(target, None, limit).map_err(anyhow::Error::from)?;
     let began = std::time::Instant::now();
@@ -152,7 +152,7 @@ fn batch(records: &mut ReadBack) -> Result<Vec<Vec<RecordCheck>>, DatasetError> 
 enum RecordComparison {
     Same,
     Missing,
-    /// The hash of what the server has, and how it differs.
+    /// The hash of the record on the server, and a description of the difference.
     Different(u64, String),
 }
 
@@ -207,8 +207,8 @@ impl VerifyCounts {
         }
     }
 
-    /// Finds the records in whose place the server has another record of the file with the same key. Returns the number
-    /// of these records, which do not count as different.
+    /// Finds the differing records for which the server has another record of the file with the same key. Returns the
+    /// number of these records. They do not count as different.
     fn find_shared(&mut self, file: &mut ReadBack) -> Result<u64, DatasetError> {
         let (mut shared, mut seen) = (0, BTreeSet::new());
         let wanted: BTreeSet<u64> = self.replaced.keys().flatten().copied().collect();

@@ -124,17 +124,17 @@ impl Arguments for VersusArgs {
 }
 
 impl VersusArgs {
-    /// Returns the servers of each side; only `--hash` allows several servers on a side.
+    /// Returns the servers of each side. Only `--hash` allows several servers on a side.
     fn sides(&self) -> [Vec<Password>; 2] {
         let several =
             |side: &Password| side.reveal().split(',').map(|uri| Password::new(uri.to_owned())).collect();
         [&self.a, &self.b].map(|side| if self.hash.is_some() { several(side) } else { vec![side.clone()] })
     }
 
-    /// Returns the session of both targets; only one target has load at a time.
+    /// Returns the session of both targets. Only one target has load at a time.
     ///
     /// # Errors
-    /// Fails if a target or the load is invalid; the error names the target.
+    /// Fails if a target or the load is invalid. The error names the target.
     fn session(&self, given: Invocation) -> Result<SessionPlan, Failure> {
         let sides = self.sides();
         let options = nodes_args::targets(&sides.concat(), &self.tls, given)?;

@@ -1,5 +1,5 @@
-//! The two ways to start the imitation of another tool: as a command of redyno with the tool's options
-//! (`redyno bench`), or through a link with the tool's name.
+//! The two ways to imitate another tool: a command of redyno with the tool's options (`redyno bench`), or a link with
+//! the tool's name.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 

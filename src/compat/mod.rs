@@ -7,9 +7,9 @@
 //! | memtier_benchmark | `redyno memtier`, or a link of that name | [`memtier`] |
 //!
 //! clap parses the options. redis-cli's options are parsed together with redyno's own options. The benchmarks have
-//! their own parsers (`options`), because their texts about a refused command line are other. The runs of the imitated
-//! benchmarks are not sessions. redyno sends to the server only the load and the few requests that
-//! the original tools also send, such as CONFIG GET.
+//! their own parsers (`options`), because they have other texts about a refused command line. The runs of the imitated
+//! benchmarks are not sessions. redyno sends to the server only the load and the few requests that the original tools
+//! also send, such as CONFIG GET.
 
 mod imitated_commands;
 pub mod memtier;

@@ -1,5 +1,5 @@
 //! Parses numbers in options as other tools do. C's functions read the number at the beginning of a text.
-//! memtier_benchmark accepts a text only if all of it is a number. This file also writes bytes as a word of a
+//! memtier_benchmark accepts a text only if all of the text is a number. This file also writes bytes as a word of a
 //! workload's command.
 
 use std::{str::FromStr, time::Duration};
@@ -17,8 +17,8 @@ pub fn atoi(text: &str) -> i64 {
     sign * number
 }
 
-/// Parses the number of seconds at the beginning of a text. The number may have a fraction. Returns `None`
-/// for 0 or no number, and the longest possible duration for a number that is too large.
+/// Parses the number of seconds at the beginning of a text. The number may have a fraction. Returns `None` for 0 or no
+/// number. Returns the longest possible duration for a number that is too large.
 pub fn seconds(text: &str) -> Option<Duration> {
     let text = text.trim_start();
     let text = text.strip_prefix('+').unwrap_or(text);
@@ -31,8 +31,8 @@ pub fn seconds(text: &str) -> Option<Duration> {
     Some(Duration::try_from_secs_f64(number).unwrap_or(Duration::MAX)).filter(|length| !length.is_zero())
 }
 
-/// Returns a parser of an option's value. `read` returns `None` for an invalid value. `reason` is the error; if it begins
-/// with `must`, it follows the name of the option.
+/// Returns a parser of an option's value. `read` returns `None` for an invalid value. `reason` is the error. A `reason`
+/// that begins with `must` follows the name of the option.
 pub fn checked<T>(
     read: fn(&str) -> Option<T>,
     reason: &'static str,
@@ -53,7 +53,7 @@ pub fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
     number(text).ok_or("must be a valid number.")
 }
 
-/// A ratio `a:b`: `a` requests of the first kind, then `b` of the second kind.
+/// A ratio `a:b`: `a` requests of the first kind, then `b` requests of the second kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ratio {
     pub a: u32,
@@ -61,14 +61,14 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Parses a ratio such as `1:10`; refuses 0:0.
+    /// Parses a ratio such as `1:10`. Refuses 0:0.
     pub fn read(text: &str) -> Option<Self> {
         let (a, b) = pair(text, ':')?;
         (a.max(b) > 0).then_some(Self { a, b })
     }
 }
 
-/// A range of numbers; in the text, either end may come first.
+/// A range of numbers. In the text, either end may come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NumberRange {
     pub min: u32,
@@ -76,7 +76,7 @@ pub struct NumberRange {
 }
 
 impl NumberRange {
-    /// Parses a range such as `1-10`; refuses 0-0.
+    /// Parses a range such as `1-10`. Refuses 0-0.
     pub fn read(text: &str) -> Option<Self> {
         let (a, b) = pair(text, '-')?;
         (a.max(b) > 0).then_some(Self { min: a.min(b), max: a.max(b) })
@@ -106,7 +106,7 @@ pub fn number<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok()
 }
 
-/// Returns bytes as text for a command of a workload, where it stands between double quotes. Letters, digits,
+/// Returns bytes as text for a command of a workload. The text is for use between double quotes. Letters, digits,
 /// spaces, most punctuation and the bytes in `plain` are unchanged. All other bytes become `\x` escapes.
 pub fn escaped(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain = |byte: &u8| {
@@ -121,7 +121,7 @@ pub fn escaped(bytes: &[u8], plain: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// An earlier version of redyno parsed 1.9 as 1.
+    /// Tests a number with a fraction. An earlier version of redyno parsed 1.9 as 1.
     #[test]
     fn seconds_have_a_fraction() {
         for (text, ms) in [("1.9", 1900), (" 2", 2000), ("+.5x", 500), ("3.", 3000), ("1.2.3", 1200)] {

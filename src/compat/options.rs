@@ -1,5 +1,5 @@
 //! Parses the command lines of the imitated tools with clap. Each tool has a type with its options, and its own texts
-//! about a command line that clap refuses.
+//! about a refused command line.
 
 use std::{error::Error as _, ffi::OsString};
 
@@ -15,8 +15,8 @@ pub type List<T> = Vec<T>;
 pub const NO_NAMES: &str = ": this command reads no config file and has no named targets; give the server's host and port, or \
     its URI with -u";
 
-/// Returns the parser of a program with the options `A`. As in getopt, the word after an option that takes a value is
-/// this value, even if the word begins with a dash.
+/// Returns the parser of a program with the options `A`. As in getopt, the word after an option with a value is this
+/// value, even if the word begins with a dash.
 pub fn parser<A: Args>(program: &'static str, version: String) -> Command {
     let with_any_value = |option: Arg| {
         let takes_value = !option.is_positional() && option.get_action().takes_values();
@@ -35,7 +35,8 @@ pub fn read<A: Args>(line: &mut Command, words: &[OsString]) -> Result<(A, ArgMa
     Ok((A::from_arg_matches(&given)?, given))
 }
 
-/// Returns the option that an error is about, without its value, or the word that is no option.
+/// Returns the option of an error, without its value. If the error is about a word that is no option, returns this
+/// word.
 pub fn option_of(error: &clap::Error) -> String {
     names_of(error, ContextKind::InvalidArg)
 }
@@ -54,7 +55,7 @@ pub fn reason(error: &clap::Error) -> Option<String> {
     error.source().map(ToString::to_string)
 }
 
-/// Returns the error as one line, without its beginning `error:`.
+/// Returns the error as one line. The text `error:` at its beginning is left out.
 pub fn line_of(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::ArgumentConflict {
         let [option, others] =

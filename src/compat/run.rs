@@ -16,10 +16,10 @@ use crate::{
     session::{Event, Interval, Record, SessionEnd, StandaloneLoad, Summary},
 };
 
-/// How often redyno polls a running load.
+/// The time between two polls of a running load.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A text that is printed in place of a run, such as the help or an error.
+/// A text that is printed instead of a run, such as the help or an error.
 #[derive(Debug)]
 pub struct PrintedText {
     /// The text for standard output.
@@ -61,7 +61,7 @@ pub fn complain(text: &str) {
 pub enum EarlyEnd {
     /// This message is printed on standard error.
     Message(String),
-    /// The output cannot be written; its reader may have closed it.
+    /// The output cannot be written. Its reader may have closed the output.
     Output(io::Error),
 }
 
@@ -91,20 +91,20 @@ impl EarlyEnd {
 
 /// A report of a running load.
 pub enum LoadReport<'a> {
-    /// The measurements of an interval, and the sum of all intervals so far. After the end of the load, there
-    /// is no sum.
+    /// The measurements of an interval, and the sum of all intervals so far. After the end of the load, there is no
+    /// sum.
     Interval(&'a Interval, Option<&'a Summary>),
-    /// The measurements of the worker with this number, if this was requested by [`StandaloneLoad::divide_by_worker`].
+    /// The measurements of the worker with this number, requested by [`StandaloneLoad::divide_by_worker`].
     OfWorker(usize, &'a Interval),
     /// The first error of a kind, with its message.
     Error(&'a str, &'a str),
 }
 
-/// Runs a load until its end, or until `heed` stops the load. Returns the last record with the sum. The text
-/// `error` begins the line about an error, as in the imitated tool.
+/// Runs a load until its end, or until `heed` stops the load. Returns the last record with the sum. `error` is the
+/// beginning of the line about an error, as in the imitated tool.
 ///
 /// # Errors
-/// Fails if `heed` returns an error, or if a worker dies. The load also stops when the function fails.
+/// Fails if `heed` returns an error, or if a worker dies. The load also stops if this function fails.
 pub fn run_to_end(
     mut alone: StandaloneLoad,
     error: &str,

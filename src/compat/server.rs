@@ -66,8 +66,8 @@ fn ketama(text: &str) -> Option<String> {
 const SOME_TLS: &str = "--hash needs TLS for all servers or for none; give all URIs the same scheme";
 
 impl ServerOptions {
-    /// Takes the values of a URI, and returns its dialect (the protocol of the server). For values that the
-    /// URI does not have, earlier options stay valid, as in the other tools.
+    /// Takes the values of a URI, and returns its dialect (the protocol of the server). For missing values in the URI,
+    /// earlier options stay valid, as in the other tools.
     ///
     /// # Errors
     /// Fails if the URI is invalid.
@@ -102,8 +102,8 @@ impl ServerOptions {
         self.hash.is_some()
     }
 
-    /// Sets which certificates are trusted: any certificate (`is_unverified`), or those of the CAs in `--cacert` and in
-    /// this directory.
+    /// Sets the trusted certificates. These are any certificate (`is_unverified`), or those of the CAs in `--cacert`
+    /// and in this directory.
     pub fn settle_tls(&mut self, is_unverified: bool, directory: Option<PathBuf>) {
         self.tls.trust = match (self.cacert.clone(), directory) {
             _ if is_unverified => Trust::Anybody,
@@ -142,11 +142,11 @@ impl ServerOptions {
         Ok(Target { address, credentials, db, dialect, tls, resolver, ..Target::default() })
     }
 
-    /// Returns the servers of all URIs as a ring; `None` without `--hash`. All servers get the other options of
+    /// Returns the servers of all URIs as a ring. Returns `None` without `--hash`. All servers get the other options of
     /// `target`.
     ///
     /// # Errors
-    /// Returns a message if the servers cannot share a load.
+    /// Fails if the servers cannot share a load. The error is a message.
     pub fn ring(&self, target: &Target) -> Result<Option<Arc<Cluster>>, String> {
         if !self.is_ring() {
             return Ok(None);
@@ -192,8 +192,8 @@ pub fn without_number(text: &str) -> String {
     text.split(" (os error").next().unwrap_or(text).to_owned()
 }
 
-/// Removes redyno's own text about the refused step of the connection (such as AUTH) from a server's error.
-/// Returns the error and this step, if there is one.
+/// Removes redyno's own text about the refused step of the connection (such as AUTH) from a server's error. Returns the
+/// step, if there is one, and the rest of the error.
 pub fn without_step(dialect: Dialect, message: &str) -> (Option<GreetingCommand>, &str) {
     let steps = [
         GreetingCommand::Auth,

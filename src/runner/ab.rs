@@ -53,7 +53,7 @@ enum ProgressForm {
     Drawn,
     /// Separate lines.
     Lines,
-    /// No progress, because every pair is printed on stdout or the experiment is over.
+    /// No progress. Every pair is printed on stdout, or the experiment is over.
     None,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     units,
 };
 
-/// A condition must be met in this number of seconds in a row. A single slow second does not end a run.
+/// The number of seconds in a row in which a condition must be met. A single slow second does not end a run.
 const SECONDS: usize = 5;
 
 /// The conditions that end a session.
@@ -24,12 +24,12 @@ pub struct Abort {
     load: Streaks,
     /// The conditions on figures that a poll of the server measures. A second without a poll has no effect on them.
     polls: Streaks,
-    /// The conditions on PING, which need no load.
+    /// The conditions on PING. They need no load.
     pings: Streaks,
     /// The measurements of the present second.
     second: Interval,
     windows: PingSeconds,
-    /// The share of a core that the server used, if the server was polled in the present second.
+    /// The share of a core that the server used. `None` if the server was not polled in the present second.
     server_cpu: Option<f64>,
     /// The present segment.
     segment: Option<Segment>,
@@ -39,7 +39,7 @@ pub struct Abort {
     clock: Option<WallClock>,
 }
 
-/// A condition, and what its seconds have shown so far.
+/// A condition, and the results of its seconds so far.
 struct Streak {
     condition: Condition,
     /// The number of seconds in a row that met the condition.
@@ -55,7 +55,7 @@ struct Streaks(Vec<Streak>);
 
 impl Streaks {
     /// Judges a whole second. Returns the condition that ends the session, with the measured value. `is_silent` means
-    /// that requests or PINGs wait and no reply arrived: latencies then count as longer than any limit.
+    /// that requests or PINGs wait and no reply arrived. Latencies then count as longer than any limit.
     fn judge(
         &mut self,
         is_silent: bool,
@@ -98,7 +98,7 @@ impl Streaks {
 }
 
 impl Abort {
-    /// Returns the listener for these conditions; `None` without conditions.
+    /// Returns the listener for these conditions. Returns `None` without conditions.
     ///
     /// # Errors
     /// Fails if a condition is about a relative change, because a running session has no base to compare

@@ -36,9 +36,9 @@ use crate::{
 
 /// The timeout for connecting, and for each reply.
 const LIMIT: Duration = Duration::from_secs(5);
-/// How often the capture checks whether its time is over or a signal has arrived.
+/// The time between two checks whether the time of the capture is over or a signal has arrived.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// The capture ends if more than this number of bytes is read but not written yet.
+/// The largest number of bytes that were read but not written. If there are more, the capture ends.
 const MOST_BEHIND: usize = 16 << 20;
 /// The maximum length of a line, in bytes.
 const LONGEST: usize = 16 << 20;
@@ -49,13 +49,13 @@ const MOST_NAMES: usize = 1000;
 
 /// The plan of a capture.
 pub struct CaptureRun {
-    /// The server; the protocol is RESP2.
+    /// The server. The protocol is RESP2.
     pub target: Target,
     /// The length of the capture.
     pub duration: Duration,
     /// The path of the new file.
     pub file: PathBuf,
-    /// Whether values are written. If not, only their lengths are written.
+    /// Whether values are written. If not, the capture writes only the lengths of values.
     pub keeps_values: bool,
     /// Whether the user allows the capture in advance.
     pub is_allowed: bool,
@@ -105,7 +105,7 @@ fn ops_per_s(talk: &mut Talk) -> Result<u64, Failure> {
 }
 
 impl CaptureRun {
-    /// Returns whether the capture may begin; asks the user if necessary.
+    /// Returns whether the capture may begin. Asks the user if necessary.
     fn may_begin(&self, ops_per_s: u64, has_terminal: bool) -> Result<bool, Failure> {
         let address = &self.target.address;
         let cost = format!(
@@ -193,7 +193,7 @@ impl CaptureRun {
     }
 }
 
-/// The lines that were read, but not passed to the writer yet.
+/// The lines that were read, but that the writer has not received yet.
 struct CaptureBuffer {
     part: Vec<u8>,
     lines: mpsc::Sender<Vec<u8>>,

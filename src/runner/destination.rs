@@ -1,5 +1,5 @@
-//! Decides which server a session uses: the target that the user named, the server at the default address, or
-//! the built-in server.
+//! Decides which server a session uses: the target that the user named, the server at the default address, or the
+//! built-in server.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::{
     endpoint::{Address, ReachError, Target, reach},
 };
 
-/// How long a session without a screen waits for a server's reply before it gives up.
+/// The longest wait of a session without a screen for a server's reply.
 const REACH_LIMIT: Duration = Duration::from_secs(5);
-/// The shortest time limit for a server's reply. A session that is to end even earlier still waits this long.
+/// The shortest time limit for a server's reply. A session that will end even earlier has this time limit, too.
 const LEAST_REACH_LIMIT: Duration = Duration::from_secs(1);
-/// How long the screen waits for a server's reply before it opens without the server.
+/// The longest wait for a server's reply before the screen opens without the server.
 const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
 
 /// The destination of a session.
@@ -22,7 +22,7 @@ pub(super) struct SessionDestination {
     pub(super) target: Target,
     /// The built-in server, if the session uses this server. Dropping the handle stops the server.
     pub(super) built_in: Option<demo::Handle>,
-    /// The reason why the server cannot be reached yet; `None` if the server was reached.
+    /// The reason why the server cannot be reached yet. `None` if the server was reached.
     pub(super) unreachable: Option<ReachError>,
 }
 
@@ -31,8 +31,8 @@ pub(super) struct SessionDestination {
 /// open before the server starts.
 ///
 /// # Errors
-/// Fails if a server cannot be reached, or if the built-in server does not start. With a screen, an error
-/// that may be temporary is no failure.
+/// Fails if a server cannot be reached, or if the built-in server does not start. With a screen, an error that may be
+/// temporary does not count as a failure.
 pub(super) fn destination(plan: &SessionPlan) -> Result<SessionDestination, Failure> {
     let commission = &plan.commission;
     let (target, has_screen) = (commission.plan.target.clone(), commission.is_attended);

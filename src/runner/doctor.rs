@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl SessionRun {
-    /// Creates the run of `redyno doctor`: a session without load. It prints one page of this form or,
-    /// without a form, one JSON object. At a terminal, it also prints how long the run will take.
+    /// Creates the run of `redyno doctor`, a session without load. The run prints one page of this form. Without a
+    /// form, the run prints one JSON object. At a terminal, the run also prints its expected length.
     pub fn of_doctor(mut plan: SessionPlan, page: Option<ReportForm>) -> Self {
         plan.is_page = true;
         let commission = &mut plan.commission;
@@ -62,7 +62,8 @@ impl Listener for DoctorVerdict {
     }
 }
 
-/// Returns the number of warnings and problems of all nodes as text, such as `1 problem, 2 warnings`; `None` without any.
+/// Returns the number of warnings and problems of all nodes as text, such as `1 problem, 2 warnings`. Returns `None` if
+/// there are none.
 fn trouble(nodes: &FindingsByNode) -> Option<String> {
     let mut counts = BTreeMap::new();
     let episodes = nodes.nodes.iter().flat_map(|node| node.findings.episodes.iter());

@@ -68,7 +68,7 @@ impl Listener for Driver {
     }
 }
 
-/// Returns the result of an experiment. It decides the exit code.
+/// Returns the result of an experiment. This result decides the exit code.
 ///
 /// # Errors
 /// Fails if the experiment has no result, or if its result is unclear or is not the required result.

@@ -12,8 +12,8 @@ pub enum UsageError {
     /// The error and its remedy, in one line.
     #[error("{0}")]
     Line(String),
-    /// A question that needs `--yes`, because the program cannot ask the user without a screen. The text
-    /// names the danger and the option.
+    /// A question that needs `--yes`. Without a screen, the program cannot ask the user. The text names the danger and
+    /// the option.
     #[error("{0}")]
     NeedsYes(String),
 }
@@ -46,7 +46,7 @@ pub enum Failure {
     /// An error.
     #[error("{}", with_causes(.0))]
     Failed(#[from] anyhow::Error),
-    /// The result is not as required: a condition of --fail-if is met, or a limit is not kept.
+    /// The result is not the required result. A condition of --fail-if is met, or a limit is not kept.
     #[error("{0}")]
     Crossed(String),
     /// The result is not clear.
@@ -83,7 +83,7 @@ impl Failure {
     }
 }
 
-/// Returns the error and its causes in one line. A cause that the line contains already is left out.
+/// Returns the error and its causes in one line. A cause that the line already contains is left out.
 fn with_causes(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
         "" => cause,

@@ -37,7 +37,7 @@ const MOST_NAMED: usize = 20;
 /// The fleet of a session.
 #[derive(Debug, Clone)]
 pub struct FleetPlan {
-    /// The bus, and its URI from the command line; `None` if the session starts the built-in server as the bus.
+    /// The bus, and its URI from the command line. `None` if the session starts the built-in server as the bus.
     pub bus: Option<(Target, Password)>,
     /// The TLS options for agents that the session starts.
     pub tls: Vec<OsString>,
@@ -47,7 +47,7 @@ pub struct FleetPlan {
     pub agents: usize,
     /// Whether the session starts the agents, as processes on this machine.
     pub is_local: bool,
-    /// The number of worker threads of each agent; `None` for a number that suits the machines of all agents.
+    /// The number of worker threads of each agent. `None` means a number that suits the machines of all agents.
     pub threads: Option<usize>,
     /// Whether the bus and the target may be the same server.
     pub may_be_target: bool,
@@ -67,7 +67,7 @@ impl OwnAgents {
     /// Checks that all agents are running.
     ///
     /// # Errors
-    /// Returns the name and the last printed line of the first agent that has ended.
+    /// Fails if an agent has ended. The error has the name and the last printed line of the first such agent.
     fn check(&mut self) -> Result<(), String> {
         for (index, child) in self.children.iter_mut().enumerate() {
             if let Ok(Some(status)) = child.try_wait() {
@@ -94,7 +94,7 @@ impl Drop for OwnAgents {
 }
 
 impl FleetPlan {
-    /// Waits for the agents, and hands the load of the session to the agents.
+    /// Waits for the agents, and passes the load of the session to the agents.
     ///
     /// # Errors
     /// Fails if the bus does not answer or is the target, if an agent does not match the session, or if a
@@ -165,7 +165,8 @@ impl FleetPlan {
         Ok(own)
     }
 
-    /// Starts the agents, and adds each to `children` at once: if one cannot be started, the others are ended.
+    /// Starts the agents, and adds each agent to `children` at once. If one agent cannot be started, the other agents
+    /// are ended.
     fn start_agents(
         &self,
         children: &mut Vec<Child>,
@@ -216,7 +217,7 @@ fn database(target: &Target) -> String {
     }
 }
 
-/// Returns the servers that an order to an agent names, and how the load is divided among these servers.
+/// Returns the servers that an order to an agent names, and the division of the load among these servers.
 fn servers(target: &Target, cluster: Option<&Cluster>) -> (Vec<Address>, LoadLayout) {
     let Some(cluster) = cluster else { return (vec![target.address.clone()], LoadLayout::Server) };
     let topology = cluster.topology();

@@ -1,5 +1,5 @@
-//! Checks the conditions of `--fail-if` after a measurement. It reports the conditions that are met to the
-//! user and to the CI system.
+//! Checks the conditions of `--fail-if` after a measurement. The user and the CI system get a report of the conditions
+//! that are met.
 
 use std::{env, fs::OpenOptions, io::Write, path::Path};
 
@@ -14,10 +14,10 @@ use crate::{
     untrusted,
 };
 
-/// What to do if a run cannot be compared with the base.
+/// The advice if a run cannot be compared with the base.
 const OTHER_BASE: &str = "as --base, give a recording with the same settings";
 
-/// The conditions that are checked when a session is over.
+/// The conditions to check when a session is over.
 pub struct Gate {
     conditions: Vec<Condition>,
     /// The recording that is the base of relative changes.
@@ -28,7 +28,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Returns the listener for these conditions; `None` without conditions.
+    /// Returns the listener for these conditions. Returns `None` without conditions.
     ///
     /// # Errors
     /// Fails if a condition is about a relative change and there is no recording to compare with, or if the recording
@@ -68,8 +68,8 @@ impl Gate {
         checked.map(|(condition, crossed)| self.doubt(condition, crossed)).collect()
     }
 
-    /// Returns `crossed`, a condition that is met, and marks it as undecided if this machine or redyno itself
-    /// may be the reason.
+    /// Returns `crossed`, a condition that is met. If this machine or redyno itself may be the reason, the condition is
+    /// marked as undecided.
     fn doubt(&self, condition: &Condition, crossed: MetCondition) -> MetCondition {
         let by_machine = condition.latency_bound().and_then(|bound| self.machine.explains(&bound));
         let why = by_machine.or_else(|| self.machine.client_limit().filter(|_| condition.is_of_speed()));
@@ -159,7 +159,7 @@ pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
     Ok(written.context("cannot write the job's summary")?)
 }
 
-/// Refuses recordings that cannot be compared. `advice` is the text about a better way.
+/// Refuses recordings that cannot be compared. `advice` is a text about a better way.
 ///
 /// # Errors
 /// Fails if the recordings cannot be compared. The error contains the reasons.
@@ -171,7 +171,7 @@ pub fn refuse(mismatches: &[String], advice: &str) -> Result<(), Failure> {
     Err(anyhow::anyhow!("these runs cannot be compared: {reasons}; {advice}").into())
 }
 
-/// Returns the run in a recording; `FILE#N` is segment N of FILE, unless there is a file with that name.
+/// Returns the run in a recording. `FILE#N` is segment N of FILE, unless there is a file with that name.
 ///
 /// # Errors
 /// Fails if the recording cannot be read, or if its load settings changed and `name` contains no segment.
@@ -187,8 +187,7 @@ pub fn read(name: &str) -> Result<Run, Failure> {
     Ok(Run::of(file, &timeline, segment).map_err(anyhow::Error::msg)?)
 }
 
-/// Returns the name of the file, and the number of the segment if `name` ends with one, as in
-/// `run.jsonl#3`.
+/// Returns the name of the file. If `name` ends with a segment, as in `run.jsonl#3`, also returns its number.
 pub fn named(name: &str) -> (&str, Option<u32>) {
     let numbered = || {
         let (file, number) = name.rsplit_once('#')?;
@@ -211,8 +210,8 @@ mod tests {
         session::{Interval, Moment, Record, Segment, ServerIdentity, SessionStart},
     };
 
-    /// Returns the verdict about a session whose segments have these numbers of clients. In each segment, the server
-    /// uses a mean of 0.7 cores.
+    /// Returns the verdict about a session with segments that have these numbers of clients. In each segment, the
+    /// server uses a mean of 0.7 cores.
     fn verdict(condition: &str, clients: &[u32]) -> Result<(), Failure> {
         let mut gate = Gate::of(&[condition.parse().unwrap()], None).unwrap().unwrap();
         let poll = |t_s, cpu| {

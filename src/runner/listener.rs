@@ -1,5 +1,4 @@
-//! The loop that passes a running session's records and notices to everything that needs them, such as the
-//! printed lines.
+//! The loop that passes a running session's records and notices to all listeners, such as the printed lines.
 //!
 //! ```text
 //!                      ┌─► printed lines ─┐
@@ -17,18 +16,18 @@ use crate::{
 
 /// A listener to a session.
 pub trait Listener {
-    /// Handles a delivery (a record or a notice), and returns orders for the session.
+    /// Handles a delivery (a record or a notice). Returns orders for the session.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
     /// Finishes the output, after the last delivery.
     ///
     /// # Errors
-    /// Fails if the output cannot be written, now or earlier.
+    /// Fails if writing the output fails now or has failed earlier.
     fn finish(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Returns the result that decides the exit code, after a session that ended without a failure.
+    /// Returns the result that decides the exit code. Called after a session that ended without a failure.
     ///
     /// # Errors
     /// Fails if the result is not the required result.
@@ -70,7 +69,7 @@ impl Listener for YcsbStatus {
     }
 }
 
-/// Returns the record of a delivery; `None` for any other delivery.
+/// Returns the record of a delivery. Returns `None` for any other delivery.
 pub(super) fn record(delivery: &Delivery) -> Option<&Record> {
     match delivery {
         Delivery::Record(record) => Some(record),
@@ -86,7 +85,7 @@ pub(super) fn listen(peer: &Peer, listeners: &mut [&mut dyn Listener]) {
     }
 }
 
-/// Returns the first failing verdict of the listeners. A failure is reported rather than an undecided condition.
+/// Returns the first failing verdict of the listeners. A failure has precedence over an undecided condition.
 pub(super) fn verdict(listeners: &mut [&mut dyn Listener]) -> Result<(), Failure> {
     let mut undecided = Ok(());
     for listener in listeners {

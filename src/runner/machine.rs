@@ -1,5 +1,5 @@
-//! Decides whether this machine can check a latency limit: a sleeping thread of redyno must wake up with a
-//! delay far below the limit.
+//! Decides whether this machine can check a latency limit. A sleeping thread of redyno must wake up with a delay far
+//! below the limit.
 //!
 //! ```text
 //!  before the session   sleeps of 0.25 ms, for 0.4 s ─► a warning
@@ -21,7 +21,7 @@ use crate::{
 
 /// The length of the check before a session. The check has enough sleeps for a p99, and is hardly noticed.
 const BEFORE: Duration = Duration::from_millis(400);
-/// If the machine's wake delay is at least the limit divided by this number, the machine cannot judge the
+/// The smallest ratio of a limit to the machine's wake delay. If the ratio is smaller, the machine cannot judge the
 /// limit.
 const PART: u64 = 2;
 
@@ -34,7 +34,8 @@ fn at(latency: &Latency, quantile: f64) -> Option<(&'static str, u64)> {
     below.into_iter().find_map(|known| Some((known.name, latency.percentile(known.quantile)?)))
 }
 
-/// Returns why a machine with these wake delays cannot judge the limit; `None` if the machine can.
+/// Returns the reason why a machine with these wake delays cannot judge the limit. Returns `None` if the machine can
+/// judge the limit.
 fn obstacle(late: &Latency, bound: &LatencyBound) -> Option<String> {
     let (level, ns) = at(late, bound.quantile).filter(|(_, ns)| ns.saturating_mul(PART) >= bound.ns)?;
     let words = &bound.words;
@@ -57,8 +58,8 @@ pub(super) fn check_before(bounds: &[LatencyBound]) {
     }
 }
 
-/// The wake delays, latencies and load of the measured segments of a session: the segments under load, or all segments
-/// of a session without load.
+/// The wake delays, latencies and load of the measured segments of a session. These are the segments under load, or all
+/// segments of a session without load.
 #[derive(Default)]
 pub(super) struct Machine {
     late: Latency,
@@ -67,14 +68,13 @@ pub(super) struct Machine {
     load: Interval,
     has_loaded: bool,
     is_aside: bool,
-    /// Whether agents on other machines generate the load. Then only PING depends on the delays of this
-    /// machine.
+    /// Whether agents on other machines generate the load. If so, only PING depends on the delays of this machine.
     has_agents: bool,
 }
 
 impl Machine {
-    /// Returns the machine of a session, before any measurement. `fleet` carries out the session's load.
-    /// Without a fleet, this process does.
+    /// Returns the machine of a session, before any measurement. `fleet` generates the session's load. Without a fleet,
+    /// this process generates the load.
     pub(super) fn of(fleet: Option<&FleetPlan>) -> Self {
         Self { has_agents: fleet.is_some_and(|fleet| !fleet.is_local), ..Self::default() }
     }
@@ -103,8 +103,8 @@ impl Machine {
         }
     }
 
-    /// Returns a text if the delays of this machine may be the only reason why a limit was not kept. Such a
-    /// result says nothing about the server. Returns `None` if these delays do not explain the result.
+    /// Returns a text if the delays of this machine may be the only reason why a limit was not kept. Such a result does
+    /// not describe the server. Returns `None` if these delays do not explain the result.
     pub(super) fn explains(&self, bound: &LatencyBound) -> Option<String> {
         let why = obstacle(&self.late, bound).filter(|_| self.measures(bound))?;
         let service = &self.load.service;

@@ -4,7 +4,7 @@
 //! session ─► peer ─► thread "on-finding": findings ─► folded ─► queue ─► sh -c CMD, one at a time
 //!                                                                          └─ the finding as JSON on its input
 //! ```
-//! A finding may contain text from the server. So redyno never puts it into the command line or the
+//! A finding may contain text from the server. redyno therefore never puts a finding into the command line or the
 //! environment.
 
 use std::{
@@ -37,8 +37,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 const LAST: Duration = Duration::from_secs(10);
 /// The time between two checks of a running command.
 const LOOK: Duration = Duration::from_millis(50);
-/// The environment variables with passwords and tokens. The command does not get these variables, because it does not
-/// need the passwords.
+/// The environment variables with passwords and tokens. The command does not need the passwords, so redyno removes
+/// these variables.
 const SECRETS: [&str; 4] =
     ["OTEL_EXPORTER_OTLP_HEADERS", "REDISCLI_AUTH", BUS_VARIABLE, BUS_PASSWORD_VARIABLE];
 
@@ -49,18 +49,18 @@ struct FindingMessage<'a> {
     target: &'a str,
     /// The address of the node that has the finding. In a session with one server, this is the target.
     node: &'a str,
-    /// The start of the session as RFC 3339 in UTC. `since_s` counts from this time.
+    /// The start of the session as RFC 3339 in UTC. `since_s` is relative to this time.
     started: &'a str,
     t_s: f64,
     #[serde(flatten)]
     finding: FindingRow<'a>,
 }
 
-/// The time of a message, and the start and the count (`times`) of the finding in the message.
+/// The time of a message. Also the start and the count (`times`) of the finding in the message.
 type SentMessage = (f64, (f64, u32));
 
-/// The findings of the session, from records of whole seconds, as messages: for each rule (kind of finding) and node, at most one message per
-/// minute.
+/// The findings of the session as messages, from records of whole seconds. For each rule (kind of finding) and node,
+/// there is at most one message per minute.
 #[derive(Default)]
 struct FindingMessages {
     nodes: FindingsByNode,
@@ -150,8 +150,8 @@ impl Hook {
         self.last_failure = why;
     }
 
-    /// Runs the command for all waiting messages, for a limited time. Returns a text about failures; `None` without
-    /// failures.
+    /// Runs the command for all waiting messages, for a limited time. Returns a text about failures. Returns `None`
+    /// without failures.
     fn finish(mut self) -> Option<String> {
         let until = Instant::now() + LAST;
         while (self.running.is_some() || !self.queue.is_empty()) && Instant::now() < until {

@@ -15,7 +15,7 @@ use crate::{
 const FIND_LIMIT: Duration = Duration::from_secs(1);
 /// The maximum number of other servers that a line lists.
 const MOST_LISTED: usize = 8;
-/// Before a load begins, redyno tries to connect to at most this many primaries.
+/// The largest number of primaries to which redyno tries to connect before a load begins.
 const MOST_TRIED: usize = 5;
 /// The maximum number of watched servers, in addition to the target.
 const MOST_WATCHED: usize = 127;
@@ -24,8 +24,8 @@ const MOST_WATCHED: usize = 127;
 const ONE_CLUSTER: &str = "both targets are nodes of the same cluster, which is loaded as a whole; give --one-node to compare two of its nodes";
 
 impl SessionPlan {
-    /// Finds the other servers of the session and adds them to the plan. If other servers cannot be found, a notice
-    /// says why, and the session watches only the destination.
+    /// Finds the other servers of the session and adds them to the plan. If redyno cannot find other servers, a notice
+    /// gives the reason, and the session watches only the destination.
     ///
     /// # Errors
     /// Fails if a load begins now on a node of a cluster, and the cluster is unknown or no primary of the cluster
@@ -208,7 +208,7 @@ impl SessionPlan {
         Err(UsageError::of(text))
     }
 
-    /// Adds other servers to the session, which watches these servers.
+    /// Adds other servers to the session. The session watches these servers.
     fn watch(&mut self, target: &Target, mut others: Vec<Target>) {
         let commission = &mut self.commission;
         if others.len() > MOST_WATCHED {
@@ -257,7 +257,7 @@ fn loads_now(commission: &Commission) -> bool {
     commission.knobs.load && !commission.is_attended
 }
 
-/// Returns a list of the first names, with the number of the other names.
+/// Returns a list of the first names, with the number of further names.
 fn listed(names: &[String]) -> String {
     match names.len().saturating_sub(MOST_LISTED) {
         0 | 1 => names.join(", "),
@@ -268,7 +268,7 @@ fn listed(names: &[String]) -> String {
 /// Checks that a primary of a cluster can be reached.
 ///
 /// # Errors
-/// Returns the error of the first primary, if none of the first [`MOST_TRIED`] primaries can be reached.
+/// Fails if none of the first [`MOST_TRIED`] primaries can be reached. The error is that of the first primary.
 fn find_primary(target: &Target, topology: &Topology) -> Result<(), Failure> {
     let mut first = None;
     for node in topology.primaries().take(MOST_TRIED) {

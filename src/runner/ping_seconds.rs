@@ -11,8 +11,8 @@ use crate::{
 
 /// The minimum length of a measurement that counts as a second, in seconds.
 pub(super) const SECOND_S: f64 = 0.99;
-/// The length of a window of PING, in seconds. A second has too few PINGs for p99, and a window of this length has
-/// enough.
+/// The length of a window of PING, in seconds. A single second has too few PINGs for p99. A window of this length has
+/// enough PINGs.
 pub(super) const WINDOW: usize = 15;
 /// The highest percentile of PING for which a window has enough samples.
 pub(super) const PING_QUANTILE: f64 = 0.99;
@@ -29,8 +29,8 @@ pub(super) struct PingSeconds {
 }
 
 impl PingSeconds {
-    /// Adds the PINGs of a quarter of a second. If a second is over, returns whether PINGs waited in it without any
-    /// reply.
+    /// Adds the PINGs of a quarter of a second. At the end of a second, returns whether PINGs waited in this second
+    /// without any reply.
     pub(super) fn push(&mut self, span: &Span<Ping>) -> Option<bool> {
         self.second.merge(&span.body.rtt);
         self.length_s += span.length_s;

@@ -1,4 +1,4 @@
-//! The plan that a command line produces. All checks that need no server are already done.
+//! The plan that a command line produces. All checks that need no server are done before.
 
 use std::{io::Write as _, path::PathBuf, time::Duration};
 
@@ -41,8 +41,8 @@ pub enum OtherServers {
     TargetOnly,
     /// The other nodes of the target's cluster, which also get load.
     Cluster,
-    /// The other nodes of the target's cluster. Without a cluster: the target's primary and replicas, which are only
-    /// watched.
+    /// The other nodes of the target's cluster. Without a cluster, these are the target's primary and replicas, which
+    /// are only watched.
     WithReplicas,
 }
 
@@ -58,8 +58,8 @@ pub struct SessionPlan {
     pub wants_own: bool,
     /// Whether the built-in server gets load even without `--load`.
     pub loads_own: bool,
-    /// Whether the keys of the workload are written to the built-in server before the load, so that the load's reads
-    /// find their keys.
+    /// Whether the keys of the workload are written to the built-in server before the load. The load's reads then find
+    /// their keys.
     pub fills_own: bool,
     /// The settings of the experiment, as far as they are known in advance.
     pub settings: Vec<ExperimentSetting>,
@@ -71,15 +71,15 @@ pub struct SessionPlan {
     pub company: OtherServers,
     /// Whether the session prints one page at its end, and no figures of each second.
     pub is_page: bool,
-    /// The names of the nodes, if there are several.
+    /// The names of the nodes, if there are several nodes.
     pub names: Vec<String>,
     /// The fleet of agents that generates the load, if there is one.
     pub fleet: Option<FleetPlan>,
 }
 
 impl SessionPlan {
-    /// Checks that the operating system allows this process to open a connection for each client. Also checks
-    /// that at least one setting of the load has as many clients as there are agents.
+    /// Checks that the operating system allows this process to open a connection for each client. Also checks that at
+    /// least one setting of the load has at least one client per agent.
     ///
     /// # Errors
     /// Fails if the system allows fewer connections. The error contains the allowed number. Also fails if
@@ -122,8 +122,8 @@ impl SessionPlan {
     }
 }
 
-/// The beginning of a command line that repeats a segment: the options that do not depend on knobs. They
-/// never contain a password.
+/// The beginning of a command line that repeats a segment. It has the options that do not depend on knobs, and never
+/// contains a password.
 #[derive(Debug, Clone, Default)]
 pub struct ProgramWords {
     /// The options of the target.
@@ -148,9 +148,9 @@ impl ProgramWords {
 /// The outputs of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
-    /// The recording, if the user requests one. Without a file name, redyno chooses the name.
+    /// The recording, if the user requests a recording. Without a file name, redyno chooses the name.
     pub record: Option<Option<PathBuf>>,
-    /// After this time, the recording continues in a new file.
+    /// The time after which the recording continues in a new file.
     pub rotate: Option<Duration>,
     /// The exports of the session.
     pub exports: Vec<Export>,

@@ -57,14 +57,14 @@ pub(super) struct RunningSession {
     destination: SessionDestination,
     /// The server of the session's metrics.
     metrics: Option<PageServer>,
-    /// The threads that run a command for findings, and push metrics. Each returns a report about failures.
+    /// The threads that run a command for findings, or push metrics. Each thread returns a report about failures.
     helpers: Vec<JoinHandle<Option<String>>>,
     /// The agents that this process has started.
     own: OwnAgents,
 }
 
 impl RunningSession {
-    /// Starts the session of `plan`. Commands are sent only after all nodes have been reached.
+    /// Starts the session of `plan`. redyno sends commands only after it has reached all nodes.
     ///
     /// # Errors
     /// Fails if outputs cannot be opened, a server cannot be reached, or the load is not allowed.
@@ -161,8 +161,8 @@ impl RunningSession {
 }
 
 impl SessionPlan {
-    /// Sets up the recording, if the user requests one. If `recording` is `None`, the recording goes to a new file
-    /// named after the destination. Returns the descriptions of the files.
+    /// Sets up the recording, if the user requests one. If `recording` is `None`, redyno writes to a new file with the
+    /// name of the destination. Returns the descriptions of the files.
     fn record_to(
         &mut self,
         mut recording: Option<SessionWriter>,

@@ -34,8 +34,8 @@ use crate::{
 /// The timeout for a server to report its commands.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
 
-/// A cell (a run of the series): its index in the series, and its session or the reason why this machine
-/// cannot run it.
+/// A cell (a run of the series). It has its index in the series, and its session or the reason why this machine cannot
+/// run the cell.
 pub type PlannedCell = (usize, Result<SessionPlan, String>);
 
 /// A series to run.
@@ -88,9 +88,8 @@ impl Plan for SeriesRun {
     }
 }
 
-/// Returns the error for a server without the module commands that the cells need. Returns `None` if at least
-/// one cell needs no module commands. Also returns `None` if the server does not answer, which the first cell
-/// will report.
+/// Returns the error for a server without the module commands that the cells need. Returns `None` if at least one cell
+/// needs no module commands. Also returns `None` if the server does not answer. The first cell will report this.
 fn lacks_all(cells: &[&SeriesCell], target: &Target) -> Option<String> {
     let modules: Vec<_> = cells.iter().map(|cell| cell.workload.commands_of_modules()).collect();
     if !target.dialect.lists_commands() || modules.iter().any(BTreeSet::is_empty) {
@@ -111,7 +110,7 @@ struct RunningSeries<'a> {
     /// The signals that end the series. The session of each cell receives the same signals.
     stop: Receiver<Signal>,
     count: usize,
-    /// The line about the server, as soon as the server is known.
+    /// The line about the server. `None` until the server is known.
     server: Option<String>,
 }
 
@@ -151,7 +150,7 @@ impl RunningSeries<'_> {
         Ok(())
     }
 
-    /// Runs one cell. Returns the measurements of the cell, or the reason why the cell has none.
+    /// Runs one cell. Returns the measurements of the cell, or the reason for missing measurements.
     fn one(&mut self, plan: SessionPlan, title: String) -> Result<CellOutcome, Failure> {
         let session = RunningSession::begin(plan)?;
         // A signal may have arrived before the session listened for signals.

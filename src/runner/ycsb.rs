@@ -7,9 +7,9 @@ use crate::{
     session::{Delivery, Event, Order, Record},
 };
 
-/// These kinds of errors mean that the server did not answer an operation.
+/// The kinds of errors that mean that the server did not answer an operation.
 const LOST: [&str; 7] = ["reset", "timeout", "protocol", "refused", "unreachable", "no-port", "tls"];
-/// The number of kinds at the end of [`LOST`] that mean that no new connection can be opened.
+/// The number of kinds at the end of [`LOST`] for which no new connection can be opened.
 const UNREACHABLE: usize = 4;
 
 /// Prints the first error of each kind. If no new connection to the server can be opened, the run ends, as in YCSB.
@@ -18,7 +18,7 @@ const UNREACHABLE: usize = 4;
 pub struct YcsbErrors {
     address: String,
     is_cluster: bool,
-    /// The first error without an answer.
+    /// The first error without an answer of the server.
     lost: Option<String>,
     /// Whether an operation failed.
     has_errors: bool,

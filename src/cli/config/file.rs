@@ -21,7 +21,7 @@ use crate::{
     untrusted,
 };
 
-/// The largest size of the file in bytes; a larger file is refused.
+/// The largest accepted size of the file, in bytes.
 const LONGEST: u64 = 64 * 1024;
 /// The long names of the options that the table of defaults may contain.
 const DEFAULTS: [&str; 9] =
@@ -65,7 +65,7 @@ pub struct NamedTarget {
     pub password_command: Option<String>,
 }
 
-/// The content of the config file; empty if there is no file.
+/// The content of the config file. Empty if there is no file.
 #[derive(Debug, Default)]
 pub struct ConfigFile {
     path: Option<PathBuf>,
@@ -145,8 +145,8 @@ impl ConfigFile {
         self.targets.keys().map(|name| format!("@{name}"))
     }
 
-    /// Returns the default of an option as written in the file, if the file sets the option. Returns `None`
-    /// for the value `false`, which changes nothing.
+    /// Returns the default of an option as written in the file. Returns `None` if the file does not set the option.
+    /// Also returns `None` for the value `false`, because this value changes nothing.
     pub fn value_of(&self, name: &str) -> Option<String> {
         let value = self.tables.get("defaults")?.get(name)?;
         (value.as_bool() != Some(false)).then(|| written(value))
@@ -214,8 +214,7 @@ fn text(path: &Path) -> Result<Option<String>, String> {
     io::read_to_string(&bytes[..]).map(Some).map_err(|_| "it is no UTF-8 text".to_owned())
 }
 
-/// Refuses a file or directory if any user except this user and root owns the file or directory, or can write
-/// to it.
+/// Refuses a file or directory that another user than this user and root owns or can write to.
 fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     let path = untrusted::path(path);
     if ![0, rustix::process::geteuid().as_raw()].contains(&about.uid()) {
@@ -229,8 +228,7 @@ fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the options of a table. An option that is not in `known` is an error; its message contains the
-/// `reason`.
+/// Returns the options of a table. Fails for an option that is not in `known`. The error message contains the `reason`.
 fn options(table: &Table, known: &[&str], reason: &str) -> Result<ConfigOptions, String> {
     let mut words = Vec::new();
     for (key, value) in table {

@@ -1,5 +1,5 @@
-//! Passwords that are in no file: a command prints the password, or the user types it and the terminal does
-//! not show it.
+//! Passwords that are in no file. A command prints the password, or the user types it. The terminal does not show the
+//! typed password.
 
 use std::{
     io::{self, IsTerminal, Read as _, Write as _},
@@ -24,7 +24,7 @@ use crate::{
 
 /// The largest number of bytes that are read from the output of a command.
 const LONGEST: u64 = 64 * 1024;
-/// The interval at which signals are handled while the password is typed.
+/// The time between two checks for signals while the user types the password.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// Runs a shell command, and returns the first line that it prints.

@@ -34,7 +34,7 @@ fn the_pages_name_every_option_every_command_every_key_and_every_exit_code() {
     }
 }
 
-/// The pages contain none of the errors that mandoc and groff report.
+/// Tests that the pages contain none of the errors that mandoc and groff report.
 #[test]
 fn pages_are_valid_troff_source() {
     for command in all(CommandLine::command()) {

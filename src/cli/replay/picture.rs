@@ -1,4 +1,4 @@
-//! `redyno replay FILE --screenshot OUT` and `--animate OUT`: draw a recording without a terminal.
+//! `redyno replay FILE --screenshot OUT` and `--animate OUT` draw a recording without a terminal.
 
 use std::{
     fs::{self, OpenOptions},
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_secs(3);
 /// The longest duration of all frames together, in seconds.
 const LONGEST_S: f64 = 27.0;
 
-/// Reads the whole recording, and writes a picture of the screen to `out`; `name` is the name of the recording.
+/// Reads the whole recording, and writes a picture of the screen to `out`. `name` is the name of the recording.
 ///
 /// # Errors
 /// Fails if the recording cannot be read or does not contain the requested moment, or if the file exists or
@@ -53,8 +53,8 @@ pub fn take_screenshot(
     Ok(write(out, &picture)?)
 }
 
-/// Writes an animation of the screen during the session to `out`; `name` is the name of the recording. Reads the
-/// recording twice: the first time for its length.
+/// Writes an animation of the screen during the session to `out`. `name` is the name of the recording. The recording is
+/// read twice. The first pass finds its length.
 ///
 /// # Errors
 /// Fails if the recording cannot be read, or if the file exists or cannot be written.

@@ -1,13 +1,13 @@
-//! Passes the records of a recording to the screen (`redyno replay`), and keeps the playback time.
+//! Passes the records of a recording to the screen (`redyno replay`), and has the playback clock.
 //!
 //! ```text
 //! file ─► thread "reader" ─► records, a few at a time ─► poll ─► the whole session on the screen
 //!           ▲                              Play, Pause ─► clock ─► Played(to_s)
 //!           └─ Refine: a period once more ─► poll ─► Excerpt
 //! ```
-//! The thread reads the whole recording once, in the background. After that, the screen jumps in its timeline
-//! without reading. If the screen zooms in beyond the timeline's resolution, the thread reads this period of
-//! the recording again.
+//! The thread reads the whole recording once, in the background. Afterwards, the screen jumps in its timeline without
+//! reading. If the screen zooms in beyond the timeline's resolution, the thread reads this period of the recording
+//! again.
 
 use std::{
     io,
@@ -29,7 +29,7 @@ use crate::{
 /// The largest number of records in the queue from the reader to the screen. A record may have 100 KB, so the
 /// queue has at most some megabytes.
 const WAITING: usize = 32;
-/// The time limit for one poll of the reader; the screen handles keys between two polls.
+/// The time limit for one poll of the reader. The screen handles keys between two polls.
 const POLL_TIME_LIMIT: Duration = Duration::from_millis(25);
 
 /// A message from the reader.
@@ -50,7 +50,8 @@ pub struct ReplaySource {
     again: Sender<Reread>,
     is_read: bool,
     playing: Option<PlaybackClock>,
-    /// Orders (requests of the screen to a session) that a replay cannot carry out, each with the reason.
+    /// The orders that a replay cannot carry out, each with the reason. An order is a request of the screen to a
+    /// session.
     refused: Vec<Delivery>,
 }
 
@@ -101,8 +102,8 @@ impl ReplaySource {
     }
 }
 
-/// Runs the reader's thread: reads the whole recording, then the requested periods; returns `None` when the receiver is
-/// gone.
+/// Runs the reader's thread. It reads the whole recording, and then the requested periods. Returns `None` when the
+/// receiver is gone.
 fn read_all(
     mut reader: JoinedReader,
     sender: &SyncSender<ReaderMessage>,
@@ -126,7 +127,7 @@ fn read_all(
     }
 }
 
-/// Returns the message to the screen about the period that was read again: the period, or the refusal.
+/// Returns the message to the screen about the period that was read again. The message has the period, or the refusal.
 pub(super) fn excerpt_delivery(asked: Reread, result: Result<Excerpt, ReadError>) -> Delivery {
     match result {
         Ok(stretch) => Delivery::Stretch(Arc::new(stretch)),

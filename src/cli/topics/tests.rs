@@ -51,7 +51,7 @@ fn fields(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Returns what a session with receivers, steps and clients records.
+/// Returns a record of a session with receivers, steps and clients.
 fn received_and_clients() -> (ReceivedMessages, OperationInterval, ConnectedClients, CommandStat) {
     let receiver =
         OneReceiver { late: 1, reconnects: 1, times: Some(Latency::default()), ..OneReceiver::default() };
@@ -111,7 +111,8 @@ fn every_field_of_a_recording_is_described() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Returns the object of the format json for a recording with findings, to which another node and an agent are added.
+/// Returns the object of the format json for a recording with findings. The recording also has another node and an
+/// agent.
 fn json_of_several_nodes() -> Value {
     let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
     let mut reader = Reader::open(Path::new(recording)).unwrap();

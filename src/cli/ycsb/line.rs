@@ -15,7 +15,7 @@ use crate::{
     workload::{ParameterValue, text_of, ycsb_parameters},
 };
 
-/// Properties with the values that redyno supports; other values are refused.
+/// Properties with the values that redyno supports. redyno refuses other values.
 const SUPPORTED_VALUES: [(&str, &[&str]); 7] = [
     ("workload", &["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"]),
     ("scanlengthdistribution", &["uniform"]),
@@ -92,7 +92,7 @@ impl YcsbLine {
         Ok(line)
     }
 
-    /// Adds the properties of a file, which has a line `name=value` for each.
+    /// Adds the properties of a file. The file has a line `name=value` for each property.
     fn read_file(&mut self, path: &Path) -> Result<(), UsageError> {
         let text = text_of(path).map_err(|error| UsageError::of(format!("-P: {error}")))?;
         for (n, line) in (1..).zip(text.lines().map(str::trim)) {
@@ -177,7 +177,7 @@ impl YcsbLine {
         Ok(TlsArgs { tls, cacert, cert, key, insecure, ..TlsArgs::default() })
     }
 
-    /// Removes the properties that shape the text at the end of a run, and returns the form of this text.
+    /// Removes the properties that determine the text at the end of a run, and returns the form of this text.
     pub(super) fn form(&mut self) -> Result<YcsbForm, UsageError> {
         let mut form = YcsbForm { interval: YcsbInterval::Op, falls_back: true, ..YcsbForm::default() };
         let is_percent = |percent: &f64| *percent > 0.0 && *percent <= 100.0;

@@ -5,7 +5,7 @@ use crate::{compat::numbers::escaped, untrusted, workload::plain_words};
 
 /// The placeholder for a key, within a word.
 const KEY: &[u8] = b"__key__";
-/// The placeholder for a value; the placeholder must be a whole word.
+/// The placeholder for a value. The placeholder must be a whole word.
 const DATA: &[u8] = b"__data__";
 /// Characters that [`escaped`] leaves unchanged in a word. Underscores are escaped, because they might belong
 /// to placeholders of other tools.
@@ -24,7 +24,7 @@ impl UserCommand {
         untrusted::bytes(&self.words[0]).to_ascii_uppercase()
     }
 
-    /// Returns how many keys the command has.
+    /// Returns the number of keys in the command.
     pub(super) fn keys(&self) -> usize {
         self.words.iter().map(|word| memchr::memmem::find_iter(word, KEY).count()).sum()
     }

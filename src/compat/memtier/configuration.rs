@@ -14,7 +14,7 @@ use crate::{
     export::memtier::{JsonValue, truth},
 };
 
-/// The text in place of a password.
+/// The text that replaces a password.
 const HIDDEN: &str = "***";
 /// Ranges whose two numbers are separated by `:` in the JSON, and by `-` in the lines of `--show-config`.
 const SPANS: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];

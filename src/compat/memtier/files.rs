@@ -1,5 +1,5 @@
-//! The output files of `redyno memtier` besides the table and the JSON: results by client (`--client-stats`),
-//! and distributions of latencies (`--hdr-file-prefix`).
+//! The output files of `redyno memtier`, in addition to the table and the JSON. They are results by client
+//! (`--client-stats`), and distributions of latencies (`--hdr-file-prefix`).
 
 use std::{fs, path::PathBuf};
 
@@ -14,7 +14,7 @@ use crate::{
     untrusted,
 };
 
-/// The path of an output file, its content, and a line for standard error about the file; the line may be empty.
+/// The path of an output file, its content, and a line for standard error about the file. The line may be empty.
 pub(super) type OutputFile = (PathBuf, String, String);
 
 /// Returns the name of the file with the results of a client.
@@ -79,8 +79,8 @@ fn value(column: &str, part: &OperationInterval) -> String {
     }
 }
 
-/// Returns the files with latency distributions: one distribution of all requests of a run, and one of each
-/// row. Each distribution is in two files: as HdrHistogram's percentile text, and as HdrHistogram's log.
+/// Returns the files with latency distributions. There is one distribution for all requests of a run, and one for each
+/// row. Each distribution is in two files: HdrHistogram's percentile text, and HdrHistogram's log.
 pub(super) fn distributions(prefix: &str, run: u32, report: &MemtierReport) -> Vec<OutputFile> {
     let results = report.results;
     let mut rows: Vec<_> = report.requests.rows.iter().zip(&results.rows).collect();

@@ -29,7 +29,7 @@ const EXPIRY: usize = 2;
 const KEY: usize = 8;
 const DATA: usize = 9;
 
-/// The number of records that are read back at a time.
+/// The number of records in one batch of reads.
 const RECORDS_PER_BATCH: usize = 256;
 /// The largest number of wrong records that are named.
 const MAX_NAMED_RECORDS: u64 = 5;
@@ -46,7 +46,7 @@ pub(super) const SETS: [&str; 2] = ["set", "get"];
 pub(super) struct ImportedRecord {
     key: Vec<u8>,
     data: Vec<u8>,
-    /// The expiry in seconds; 0 means none.
+    /// The expiry in seconds. 0 means no expiry.
     expiry_s: u32,
 }
 
@@ -55,7 +55,7 @@ impl MemtierOptions {
     /// the run.
     ///
     /// # Errors
-    /// Returns a line about the first error in the file, with the place of the error.
+    /// Fails if the file has an error. The message is a line about the first error and its place.
     pub(super) fn read_import(&mut self) -> Result<Option<String>, String> {
         let Some(path) = &self.import.file else { return Ok(None) };
         let mut records = read(path)?;
@@ -128,7 +128,7 @@ pub(super) fn requests(options: &MemtierOptions) -> [CompleteRequests; 2] {
 pub(super) struct Verification {
     pub(super) good: u64,
     pub(super) bad: u64,
-    /// The number of records that were not read back, because Ctrl-C was pressed.
+    /// The number of records that were not read back because of Ctrl-C.
     pub(super) left: usize,
     /// A line for each of the first records that differ.
     pub(super) lines: Vec<String>,
@@ -293,8 +293,8 @@ mod tests {
         }
     }
 
-    /// Verifies 600 records against a memcached that replies with exactly the records. After the first batch, Ctrl-C is
-    /// pressed if `is_interrupted`.
+    /// Verifies 600 records against a memcached that replies with exactly these records. If `is_interrupted`, Ctrl-C is
+    /// pressed after the first batch.
     fn verified(key: &[u8], is_interrupted: bool) -> Verification {
         let record = ImportedRecord { key: key.to_vec(), data: b"data".to_vec(), expiry_s: 0 };
         let reply = [b"VALUE ", key, b" 0 4\r\ndata\r\nEND\r\n"].concat();

@@ -1,6 +1,6 @@
-//! Prints results as memtier_benchmark does. It redraws the progress line each second, also without a
-//! terminal. The table of a run has a row for each command, and a row for all commands. Below the table are
-//! the latency distributions of the rows.
+//! Prints results as memtier_benchmark does. The progress line is redrawn each second, even without a terminal. The
+//! table of a run has a row for each command, and a row for all commands. Below the table are the latency distributions
+//! of the rows.
 
 #[cfg(test)]
 mod tests;
@@ -43,7 +43,8 @@ impl<'a> MemtierReport<'a> {
         }
     }
 
-    /// Returns the number of clients in each second of a staircase, a run in which clients are added in steps.
+    /// Returns the number of clients in each second of a staircase. In a staircase, clients are added in steps during
+    /// the run.
     fn active_clients(&self) -> JsonValue {
         let of_second = |second: u64| {
             let clients = self.options.clients_at(second);
@@ -62,7 +63,7 @@ impl<'a> MemtierReport<'a> {
     }
 }
 
-/// Returns the length of a run and its unit: requests per client, or seconds.
+/// Returns the length of a run and its unit. The unit is requests per client, or seconds.
 fn amount(options: &MemtierOptions) -> (u64, &'static str) {
     match (options.requests_per_client(), options.test_time_s) {
         (Some(requests), _) => (requests, "Requests per client"),
@@ -124,7 +125,7 @@ pub(super) fn head(options: &MemtierOptions) -> String {
     format!("{threads:<9} Threads\n{clients:<9} Connections per thread\n{number:<9} {unit}\n")
 }
 
-/// The length in seconds at which a sum of intervals counts as a full second. Each interval may be a little short.
+/// The length at which a sum of intervals counts as a full second, in seconds. Each interval may be a little short.
 const SECOND: f64 = 0.95;
 
 /// The progress of a run.
@@ -134,7 +135,7 @@ pub(in crate::compat::memtier) struct Progress<'a> {
     all: Summary,
     /// The sums of the last second.
     last: Summary,
-    /// The counts of requests that were sent again.
+    /// The counts of requests that redyno sent again.
     retries: Option<Arc<Retries>>,
 }
 
@@ -158,7 +159,7 @@ impl<'a> Progress<'a> {
         self.last.length_s >= SECOND
     }
 
-    /// Returns how long the run has been under load, in seconds.
+    /// Returns the time under load in this run, in seconds.
     pub(in crate::compat::memtier) fn length_s(&self) -> f64 {
         self.all.length_s
     }
@@ -296,7 +297,8 @@ fn table_head(report: &MemtierReport) -> Vec<TextCell> {
     rates.chain(latencies).chain([("KB/sec".to_owned(), RATE)]).collect()
 }
 
-/// Returns a percentile with at most three decimals, counted as memtier_benchmark does: 99.99 is `99.990`.
+/// Returns a percentile with at most three decimals. The number of decimals is computed as in memtier_benchmark: 99.99
+/// is `99.990`.
 fn digits(percentile: f64) -> String {
     let (mut rest, mut decimals) = ((percentile as f32).fract(), 0);
     while rest > 0.001 && decimals < 3 {
@@ -345,8 +347,8 @@ fn latencies(latency: &Latency, percentiles: &[f64]) -> impl Iterator<Item = f64
     [latency.mean_ns() / 1e6].into_iter().chain(percentiles.iter().map(at))
 }
 
-/// Returns the latency distribution of each row: latencies, and for each latency the percentage of requests that take
-/// at most this long.
+/// Returns the latency distribution of each row. A distribution has latencies, and for each latency the percentage of
+/// requests that take at most this time.
 pub(in crate::compat::memtier) fn distribution(report: &MemtierReport) -> String {
     let rule = "-".repeat(72);
     let head = format!(

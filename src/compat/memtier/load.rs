@@ -59,7 +59,7 @@ impl Memtier {
         }
     }
 
-    /// Returns the load settings from this second on.
+    /// Returns the load settings that apply from this second on.
     pub(super) fn knobs(&self, second: u64) -> Knobs {
         let options = &self.options;
         let connections = u64::from(options.clients_at(second)) * u64::from(options.threads);
@@ -102,7 +102,7 @@ pub(super) fn find_nodes(
     Ok(Some(Arc::new(cluster)))
 }
 
-/// Returns how many primaries a client is connected to: 1 without a cluster.
+/// Returns the number of primaries to which a client is connected. Without a cluster, this is 1.
 pub(super) fn primaries(cluster: Option<&Cluster>) -> u32 {
     cluster.map_or(1, |cluster| cluster.topology().primaries().count() as u32) // at most 1 000
 }

@@ -1,14 +1,14 @@
-//! `redyno memtier`: a replacement for memtier_benchmark. It can also be started through a link with that
-//! name. It accepts the command line of memtier_benchmark, and writes the same table and JSON. So scripts and
-//! dashboards that read the output keep working. redyno sends only the load to the server. It writes no
-//! marker key, and removes nothing.
+//! `redyno memtier` is a replacement for memtier_benchmark. A link with the name memtier_benchmark starts it as well.
+//! It accepts the command line of memtier_benchmark, and writes the same table and JSON. Scripts and dashboards that
+//! read the output therefore keep working. redyno sends only the load to the server. It writes no marker key, and
+//! removes nothing.
 //!
 //! ```text
 //! argv ─► parse (with clap) ─► MemtierOptions ─► requests ─► Memtier, run after run ─► Results
 //!                                                                                                     │
 //!                                                                    layout: progress, table, JSON ◄──┘
 //! ```
-//! `options` describes the options and, below them, the deliberate differences. `--help` prints all of it.
+//! `options` describes the options and, below them, the deliberate differences. `--help` prints all these texts.
 
 mod command;
 mod configuration;

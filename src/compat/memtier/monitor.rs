@@ -48,7 +48,7 @@ impl MemtierOptions {
     /// file.
     ///
     /// # Errors
-    /// Returns a line about the first error in the file or in a placeholder.
+    /// Fails if the file or a placeholder has an error. The message is a line about the first error.
     pub(super) fn read_monitor(&mut self) -> Result<Vec<String>, String> {
         let Some(path) = self.monitor.file.as_deref() else { return Ok(Vec::new()) };
         if self.protocol == MemtierProtocol::MemcacheText {
@@ -96,16 +96,15 @@ impl MemtierOptions {
         Ok(said)
     }
 
-    /// Returns whether a command means all commands of the file.
+    /// Returns whether a command stands for all commands of the file.
     pub(super) fn is_monitored(&self, command: &UserCommand) -> bool {
         self.monitor.file.is_some() && command.words == [ANY]
     }
 }
 
 impl RunRequests {
-    /// Adds an operation that sends `times` commands of the file, one after the other, and returns the index
-    /// of this operation. Its requests are counted in the operations that
-    /// [`add_monitored`](Self::add_monitored) adds.
+    /// Adds an operation that sends `times` commands of the file, one after the other. Returns the index of this
+    /// operation. Its requests are counted in the operations that [`add_monitored`](Self::add_monitored) adds.
     pub(super) fn add_sender(&mut self, times: u32) -> u16 {
         let operations = &mut self.workload.operations;
         let (name, steps) = (format!("MONITOR {}", operations.len() + 1), vec!["PING".to_owned()]);

@@ -1,4 +1,4 @@
-//! The values of the options of `redyno memtier`, and the parsers of those values that only memtier_benchmark has.
+//! The values of the options of `redyno memtier`, and parsers for the values that only memtier_benchmark has.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -215,7 +215,7 @@ impl MemtierOptions {
         self.patterns().into_iter().chain(self.commands.iter().map(|command| command.pattern))
     }
 
-    /// Returns the number of clients per thread in this second; in a staircase run, the number grows from step to step.
+    /// Returns the number of clients per thread in this second. In a staircase run, the number grows from step to step.
     pub(super) fn clients_at(&self, second: u64) -> u32 {
         let (Some(start), Some(step), Some(length_s)) =
             (self.clients_start, self.clients_step, self.step_duration_s)
@@ -231,7 +231,7 @@ impl MemtierOptions {
         u64::from(self.clients) * u64::from(self.threads)
     }
 
-    /// Returns the number of keys; `key_minimum` must not be above `key_maximum`.
+    /// Returns the number of keys. `key_minimum` must not be above `key_maximum`.
     pub(super) fn keys(&self) -> u64 {
         (self.key_maximum - self.key_minimum).saturating_add(1)
     }
@@ -244,7 +244,7 @@ impl MemtierOptions {
         }
     }
 
-    /// Returns the number of all requests, or `None` if only the time limits the run.
+    /// Returns the number of all requests. Returns `None` if only the time limits the run.
     pub(super) fn total_requests(&self) -> Option<u64> {
         let each = match self.requests {
             Some(RequestCount::AllKeys) if self.is_parallel() => return Some(self.keys()),
@@ -264,7 +264,7 @@ impl MemtierOptions {
     /// Checks that the requested amounts are possible with this number of primaries.
     ///
     /// # Errors
-    /// Returns a line about the first amount that is not possible.
+    /// Fails if an amount is not possible. The message is a line about the first such amount.
     pub(super) fn check_amounts(&self, primaries: u32) -> Result<(), String> {
         let connections = self.connections();
         if connections > MAX_CLIENTS.into() {

@@ -1,5 +1,5 @@
-//! Parses a command line of memtier_benchmark: the result is the values of the options, or a text to print
-//! (such as the help).
+//! Parses a command line of memtier_benchmark. The result is the values of the options, or a text to print (such as the
+//! help).
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -27,7 +27,7 @@ const REFUSED: u8 = 2;
 /// Reads the arguments after the name of `program`.
 ///
 /// # Errors
-/// Returns the text to print if the arguments are invalid or request no run.
+/// Fails if the arguments are invalid or request no run. The error is the text to print.
 pub(super) fn parse(program: &'static str, words: &[OsString]) -> Result<MemtierOptions, PrintedText> {
     let mut line = parser(program);
     let (mut options, given) = match read::<MemtierOptions>(&mut line, words) {
@@ -45,8 +45,8 @@ pub(super) fn parse(program: &'static str, words: &[OsString]) -> Result<Memtier
     Ok(options)
 }
 
-/// Returns the line about a word that clap refuses, in the form of getopt and of memtier_benchmark. An option that needs
-/// a value has its long name in this line, even if the user gave the short name.
+/// Returns the line about a word that clap refuses, in the form of getopt and of memtier_benchmark. For an option that
+/// needs a value, the line has the long name, even if the user gave the short name.
 fn complaint(line: &Command, error: &clap::Error) -> String {
     let option = option_of(error);
     let name = option.trim_start_matches('-');
@@ -74,8 +74,8 @@ fn begun_with(name: &str, line: &Command) -> String {
 }
 
 impl MemtierOptions {
-    /// Applies the options that depend on others: `--command-ratio` to its `--command`, `-a` and then `--uri` to the
-    /// server.
+    /// Applies the options that depend on other options. `--command-ratio` applies to its `--command`. `-a` and then
+    /// `--uri` apply to the server.
     ///
     /// # Errors
     /// Fails if a URI is invalid, if a command is missing, or if a number must be above its default of 0.
@@ -196,12 +196,12 @@ fn check(options: &MemtierOptions) -> Result<(), String> {
     [check_staircase, check_scan, check_import, check_cluster].iter().try_for_each(|check| check(options))
 }
 
-/// Refuses the command line with the text of the first contradiction that is present.
+/// Refuses the command line if a contradiction is present. The error is the text of the first contradiction.
 pub(super) fn first_of(contradictions: &[(bool, &str)]) -> Result<(), String> {
     contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| Err((*line).to_owned()))
 }
 
-/// Checks the options of a staircase, a run in which clients are added in steps.
+/// Checks the options of a staircase. In a staircase, clients are added in steps during the run.
 fn check_staircase(options: &MemtierOptions) -> Result<(), String> {
     let staircase =
         [options.clients_start, options.clients_step, options.step_duration_s].map(|value| value.is_some());
@@ -307,7 +307,8 @@ fn check_cluster(options: &MemtierOptions) -> Result<(), String> {
     ])
 }
 
-/// Returns a warning for each option that has no effect together with the other options, as memtier_benchmark does.
+/// Returns a warning for each option without effect, as memtier_benchmark does. The other options decide whether an
+/// option has an effect.
 pub(super) fn without_effect(options: &MemtierOptions) -> Vec<String> {
     let has_commands = !options.commands.is_empty();
     let patterns: Vec<_> = options.commands.iter().map(|command| command.pattern).collect();

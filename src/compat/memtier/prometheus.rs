@@ -1,6 +1,6 @@
-//! Serves totals of `redyno memtier` to Prometheus at `http://ADDRESS:PORT/metrics`: the sums over all runs
-//! since the program began. The metrics have memtier_benchmark's names. Their text contains no address, name
-//! or password of the server.
+//! Serves totals of `redyno memtier` to Prometheus at `http://ADDRESS:PORT/metrics`. They are the sums over all runs
+//! since the program began. The metrics have memtier_benchmark's names. Their text contains no address, name or
+//! password of the server.
 
 use std::{
     fmt::Write as _,
@@ -27,7 +27,7 @@ use crate::{
 
 /// The content type of Prometheus' text.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// The largest age of a text that is served. An older text is replaced.
+/// The largest age of a served text. redyno replaces an older text.
 const MAX_TEXT_AGE: Duration = Duration::from_secs(1);
 const PORT: &str = "must be a number in the range [0-65535].";
 const ADDRESS: &str = "must be a numeric IPv4 or IPv6 address.";
@@ -68,10 +68,10 @@ pub(super) struct PrometheusOptions {
 }
 
 impl PrometheusOptions {
-    /// Checks the labels and that there is a port.
+    /// Checks the labels, and checks that there is a port.
     ///
     /// # Errors
-    /// Returns a line about the first contradiction.
+    /// Fails if there is a contradiction. The message is a line about the first contradiction.
     pub(super) fn check(&self) -> Result<(), String> {
         let names = || self.labels.iter().map(|(name, _)| name);
         let is_repeated =
@@ -86,7 +86,7 @@ impl PrometheusOptions {
         ])
     }
 
-    /// Returns whether the user gives an option that needs a port, but gives no port.
+    /// Returns whether the user gives an option that needs a port, but no port.
     fn lacks_port(&self) -> bool {
         self.port.is_none() && (self.bind.is_some() || self.bounds_us.is_some() || !self.labels.is_empty())
     }
@@ -157,7 +157,7 @@ struct MetricTotals {
     threads: u32,
     connections: u32,
     all: Summary,
-    /// How many different requests were sent again.
+    /// The number of different requests that redyno sent again.
     retried: u64,
     heard: Instant,
     written: Option<(Instant, String)>,
@@ -200,7 +200,7 @@ impl Prometheus {
         with(&self.sums, |sums| (sums.run, sums.threads, sums.heard) = (run, threads, Instant::now()));
     }
 
-    /// Adds an interval; `retried` requests have been sent again since the first run began.
+    /// Adds an interval. `retried` is the number of requests that were sent again since the first run began.
     pub(super) fn add(&self, interval: &Interval, retried: u64) {
         with(&self.sums, |sums| {
             sums.all.add(interval, true);
@@ -237,7 +237,7 @@ impl MetricTotals {
         }
     }
 
-    /// Returns the text, which is at most a second old.
+    /// Returns the text. The text is at most a second old.
     fn text(&mut self, options: &MemtierOptions) -> String {
         if let Some((_, text)) = self.written.as_ref().filter(|(since, _)| since.elapsed() < MAX_TEXT_AGE) {
             return text.clone();

@@ -1,5 +1,4 @@
-//! Turns memtier_benchmark's options into a workload. Each operation of the workload has a row in the
-//! results.
+//! Turns memtier_benchmark's options into a workload. Each operation of the workload has a row in the results.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +30,7 @@ impl RunRequests {
     /// Translates the options into requests.
     ///
     /// # Errors
-    /// Returns a message about options that cannot be translated.
+    /// Fails if options cannot be translated. The error is a message about these options.
     pub(super) fn of(options: &MemtierOptions) -> Result<Self, String> {
         let mut requests = Self { workload: Workload::default(), rows: Vec::new(), row_of: BTreeMap::new() };
         requests.workload.name = "memtier".to_owned();
@@ -204,7 +203,7 @@ fn number(span: Option<NumberRange>) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestKind {
     Set,
-    /// A request that gets this many keys at once; 0 stands for a GET, which gets one key.
+    /// A request that gets this many keys at once. 0 stands for a GET with one key.
     Get(u32),
     Wait,
 }
@@ -212,8 +211,8 @@ enum RequestKind {
 /// The largest number of entries in the sequence of requests that a client repeats.
 const MAX_SEQUENCE_LENGTH: usize = crate::workload::MAX_OPERATIONS;
 
-/// Returns the sequence of requests that a client repeats, each kind with the number of its requests. SETs
-/// come first, then GETs; some SETs have a WAIT before them.
+/// Returns the sequence of requests that a client repeats, each kind with the number of its requests. SETs come first,
+/// and then GETs. Some SETs have a WAIT before them.
 fn request_sequence(options: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
     let Ratio { a: sets, b: gets } = options.ratio();
     let gets = || {

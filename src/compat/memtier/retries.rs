@@ -1,5 +1,5 @@
-//! `--retry-on-error` of memtier_benchmark: the options about retries, and the file of the requests that
-//! failed at the last attempt.
+//! `--retry-on-error` of memtier_benchmark: the options about retries, and the file of the requests that failed at the
+//! last attempt.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ use crate::{
 const COLUMNS: &str = "timestamp,command,key,status,retries";
 const MOST: &str = "must be -1 (unlimited), 0 (no retries) or greater.";
 const FACTOR: &str = "must be 0 or greater.";
-/// How many failed requests may wait to be written.
+/// The largest number of failed requests that wait to be written.
 const WAITING: usize = 4096;
 
 /// The options.
@@ -77,7 +77,7 @@ impl RetryOptions {
     /// Checks that these options do not contradict each other or other options.
     ///
     /// # Errors
-    /// Returns the first contradiction.
+    /// Fails if there is a contradiction. The error is the first contradiction.
     pub(super) fn check(&self, options: &MemtierOptions) -> Result<(), String> {
         if (1..options.pipeline).contains(&self.queue) {
             return Err("max-retry-queue must be 0, or at least as large as the pipeline, since all requests of a pipeline can \
@@ -87,7 +87,7 @@ impl RetryOptions {
         Ok(())
     }
 
-    /// Returns whether some of these options have no effect, because `--retry-on-error` is missing.
+    /// Returns whether some of these options have no effect because `--retry-on-error` is missing.
     pub(super) fn is_idle(&self) -> bool {
         let is_given = self.most >= 0
             || self.backoff_ms > 0
@@ -97,8 +97,8 @@ impl RetryOptions {
         is_given && !self.is_on
     }
 
-    /// Returns the fields that memtier_benchmark 2.4 writes about retries in its configuration; none without
-    /// `--retry-on-error`.
+    /// Returns the fields about retries that memtier_benchmark 2.4 writes in its configuration. Returns no fields
+    /// without `--retry-on-error`.
     pub(super) fn fields(&self) -> Vec<(&'static str, JsonValue)> {
         if !self.is_on {
             return Vec::new();
@@ -119,15 +119,15 @@ impl RetryOptions {
 /// The retries of all runs.
 #[derive(Default)]
 pub(super) struct Retrying {
-    /// How failed requests are sent again; `None` if failed requests are not sent again.
+    /// The settings for sending failed requests again. `None` if redyno does not send failed requests again.
     pub(super) retries: Option<Arc<Retries>>,
     /// The thread that writes the file of failed requests.
     writer: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Retrying {
-    /// Begins to write the file of failed requests, if one is given. Also returns a warning if the file cannot be
-    /// written.
+    /// Begins to write the file of failed requests, if the user gives a file. Also returns a warning if the file cannot
+    /// be written.
     pub(super) fn begin(options: &RetryOptions, requests: &RunRequests) -> (Self, Option<String>) {
         if !options.is_on {
             return (Self::default(), None);
@@ -153,7 +153,7 @@ impl Retrying {
         (Self { retries: Some(Arc::new(retries)), writer }, warning)
     }
 
-    /// Returns how many different requests were sent again.
+    /// Returns the number of different requests that redyno sent again.
     pub(super) fn requests(&self) -> u64 {
         self.retries.as_ref().map_or(0, |retries| retries.requests())
     }
@@ -189,7 +189,7 @@ fn write_failed(
     thread::Builder::new().name("failed keys".to_owned()).spawn(write)
 }
 
-/// Immediately writes the line of a request that failed at `unix_ms`, so that the line remains if this process is
+/// Immediately writes the line of a request that failed at `unix_ms`. The line therefore remains if this process is
 /// killed.
 fn write(file: &mut File, request: &FailedRequest, command: &str, unix_ms: u64) -> io::Result<()> {
     let at = OffsetDateTime::UNIX_EPOCH + Duration::from_millis(unix_ms);
@@ -199,7 +199,7 @@ fn write(file: &mut File, request: &FailedRequest, command: &str, unix_ms: u64) 
     file.write_all(format!("{time},{command},{key},{status},{}\n", request.retries).as_bytes())
 }
 
-/// Returns bytes as a field of CSV in quotes; bytes that are not printable ASCII become `\xHH`.
+/// Returns bytes as a field of CSV in quotes. Bytes that are not printable ASCII become `\xHH`.
 fn quoted(bytes: &[u8]) -> String {
     let sign = |byte: &u8| match byte {
         b'"' => "\"\"".to_owned(),

@@ -42,10 +42,10 @@ use crate::{
 /// The seed of all random numbers, unless a random seed is requested.
 const SEED: u64 = 1;
 
-/// If no request was answered before, these kinds of errors mean that the server cannot be reached.
+/// The kinds of errors that mean that the server cannot be reached, if no request was answered before.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
 
-/// This kind of error only means that a read went to the primary.
+/// The kind of error that only means that a read went to the primary.
 const NO_REPLICA: &str = "no-replica";
 
 /// Runs the benchmark of this command line, and prints its own errors.
@@ -75,8 +75,8 @@ pub(super) struct Memtier {
     err: StreamText,
     statsd: Option<Statsd>,
     prometheus: Option<Prometheus>,
-    /// If lost connections end the run: the line about the loss, and whether the error means that the server
-    /// cannot be reached.
+    /// The loss that ends the run, if lost connections end the run. The pair has a line about the loss, and whether the
+    /// error means that the server cannot be reached.
     loss: Option<(String, bool)>,
 }
 
@@ -359,7 +359,7 @@ impl Memtier {
     }
 }
 
-/// Returns how many attempts to connect have failed.
+/// Returns the number of failed attempts to connect.
 fn failures(interval: &Interval) -> u64 {
     interval.connects_failed.values().sum()
 }

@@ -1,5 +1,5 @@
-//! Sends the figures of each second of `redyno memtier` to StatsD by UDP. It sends an event to Graphite at
-//! the beginning and at the end of each run.
+//! Sends the figures of each second of `redyno memtier` to StatsD by UDP. At the beginning and at the end of each run,
+//! this code sends an event to Graphite.
 
 use std::{
     io::{self, Write},
@@ -15,12 +15,12 @@ use crate::{
     untrusted,
 };
 
-/// The error about a port.
+/// The error text about an invalid port.
 const PORT: &str = "must be a valid port number.";
 
 /// The time limit for connecting to Graphite. Sending an event has the same limit.
 const EVENT_LIMIT: Duration = Duration::from_secs(2);
-/// The metrics that are set to 0 after a run, so that charts show the end of the run.
+/// The metrics that are set to 0 after a run. Charts then show the end of the run.
 const ZEROS: [&str; 5] = ["ops_sec", "ops_sec_avg", "bytes_sec", "bytes_sec_avg", "progress_pct"];
 
 /// The options for StatsD and Graphite.
@@ -64,8 +64,8 @@ pub(super) struct Statsd {
 }
 
 impl Statsd {
-    /// Prepares the socket, if a host is given and its address can be found. Returns a line about the result, if a host
-    /// is given.
+    /// Prepares the socket, if a host is given and its address can be found. If a host is given, also returns a line
+    /// about the result.
     pub(super) fn open(options: &StatsdOptions) -> (Option<Self>, Option<String>) {
         let Some(host) = options.host.as_deref() else { return (None, None) };
         let port = options.port.unwrap_or(8125);
@@ -116,7 +116,7 @@ impl Statsd {
         self.send(&ZEROS.map(|name| format!("{name}:0|g")));
     }
 
-    /// Sends an event to Graphite; it is no error if Graphite does not answer.
+    /// Sends an event to Graphite. If Graphite does not answer, this is not an error.
     fn event(&self, what: &str, tag: &str, data: &str) {
         let (address, name) = &self.graphite;
         let json = format!(

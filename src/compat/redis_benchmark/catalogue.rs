@@ -1,5 +1,5 @@
-//! The tests of redis-benchmark: names, titles and commands, in the order in which they run. A user can also
-//! give a command, or several: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
+//! The tests of redis-benchmark: names, titles and commands, in the order in which they run. A user can also give one
+//! or several commands: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::{
 
 /// A row of the table of tests.
 struct TestRow {
-    /// The names of the test in `-t`.
+    /// The names of the test for the option `-t`.
     names: &'static [&'static str],
     title: &'static str,
-    /// The command; words in angle brackets are replaced.
+    /// The command. Words in angle brackets are replaced.
     words: &'static str,
-    /// How many times the words after the first word are repeated.
+    /// The number of repetitions of the words after the first word.
     times: usize,
-    /// Whether only valkey-benchmark has the test.
+    /// Whether the test exists only in valkey-benchmark.
     is_of_valkey: bool,
 }
 
@@ -69,15 +69,15 @@ const TESTS: [TestRow; 24] = [
     TestRow { is_of_valkey: true, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
 ];
 
-/// Returns the requested tests for one round of the suite (`-l` repeats the suite); `payload` generates their
-/// values.
+/// Returns the requested tests for one round of the suite. The option `-l` repeats the suite. `payload` generates the
+/// values of the tests.
 pub(super) fn tests(flavour: Flavour, options: &BenchOptions, payload: &mut Payload) -> Vec<Test> {
     let filling = WordReplacer { flavour, options, data: payload.take(options.data_size) };
     TESTS.iter().filter(|row| is_chosen(row, flavour, options)).map(|row| filling.test(row)).collect()
 }
 
-/// Returns whether a test runs. Without `-t`, the tests of the tool's own suite run. `redyno bench` runs the
-/// suite of redis-benchmark; it runs a test that exists only in valkey-benchmark if `-t` names this test.
+/// Returns whether a test runs. Without `-t`, the tests of the tool's own suite run. `redyno bench` has the suite of
+/// redis-benchmark. It also runs a test of valkey-benchmark if `-t` names this test.
 fn is_chosen(row: &TestRow, flavour: Flavour, options: &BenchOptions) -> bool {
     match &options.tests {
         None => !row.is_of_valkey || flavour == Flavour::Valkey,
@@ -137,7 +137,7 @@ impl WordReplacer<'_> {
         });
     }
 
-    /// Returns a word of the table; on a cluster, a key gets a hash tag: `key:{tag}:__rand_int__`, `mylist:{tag}`.
+    /// Returns a word of the table. On a cluster, a key gets a hash tag: `key:{tag}:__rand_int__`, `mylist:{tag}`.
     fn tagged(&self, word: &str) -> String {
         let base = word.split(':').next().unwrap_or_default();
         match self.options.is_cluster && KEYS.contains(&base) {
@@ -147,8 +147,8 @@ impl WordReplacer<'_> {
     }
 }
 
-/// Returns the code of a library for FUNCTION LOAD with this many functions; fewer if the code would exceed
-/// 64 KiB.
+/// Returns the code of a library for FUNCTION LOAD with this many functions. The library has fewer functions if the
+/// code would exceed 64 KiB.
 fn library(functions: i64, with_keys: bool) -> String {
     const ROOM: usize = 64 * 1024;
     let mut script = "#!lua name=benchlib\n".to_owned();
@@ -179,7 +179,7 @@ pub(super) struct Test {
 }
 
 impl Test {
-    /// Returns the test of these steps, which contain this number of commands.
+    /// Returns the test of these steps. `commands` is the number of commands in the steps.
     pub(super) fn of(title: &str, steps: CommandSteps, commands: u64, payload: u64) -> Self {
         let (title, CommandSteps { steps, sets, is_raw, .. }) = (title.to_owned(), steps);
         let operation = Operation { name: title.clone(), weight: 1, steps, is_raw, ..Operation::default() };
@@ -245,7 +245,7 @@ fn sequence(words: &[Vec<u8>]) -> Vec<(u64, Vec<Vec<u8>>)> {
     commands.filter(|(_, command)| !command.is_empty()).collect()
 }
 
-/// Returns a word with new bytes in place of each `__data__`.
+/// Returns a word in which new bytes replace each `__data__`.
 fn with_data(word: &[u8], size: usize, payload: &mut Payload) -> Vec<u8> {
     let (mut filled, mut from) = (Vec::new(), 0);
     for at in memchr::memmem::find_iter(word, DATA) {

@@ -1,6 +1,6 @@
-//! Turns a command of redis-benchmark into a command of redyno's workload. The load sends its words
-//! unchanged, except for placeholders. This file also generates the bytes of values: the printable bytes that
-//! redis-benchmark sends, one sequence for the whole run.
+//! Turns a command of redis-benchmark into a command of redyno's workload. The load sends its words unchanged, except
+//! for placeholders. This file also generates the bytes of values. They are the printable bytes that redis-benchmark
+//! sends, as one sequence for the whole run.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::{
 /// The placeholder for a random number. Each occurrence gets a new number.
 const NUMBER: &str = "__rand_int__";
 
-/// The placeholder for a hash tag, which is the same in all keys of a request.
+/// The placeholder for a hash tag. All keys of a request have the same hash tag.
 const TAG: &str = "__rand_tag__";
-/// The number of hash tags: enough that each node of a cluster has slots of some tags.
+/// The number of hash tags. With this number, each node of a cluster has slots of some tags.
 const TAGS: u64 = 100_000;
 
 /// Characters that [`escaped`] leaves unchanged in a word. An underscore occurs in placeholders for numbers.
@@ -27,10 +27,10 @@ const WITH_FIELDS: &[u8] = b"_:";
 /// Commands as steps of the workload model, and the key sets that supply the numbers for their placeholders.
 #[derive(Debug, Default)]
 pub(super) struct CommandSteps {
-    /// The key sets by their placeholders. Without `-r` there are no sets, and placeholders are sent unchanged.
+    /// The key sets by their placeholders. Without `-r` there are no sets, and redyno sends placeholders unchanged.
     pub(super) sets: BTreeMap<String, Keyset>,
     pub(super) steps: Vec<String>,
-    /// Whether the request is an inline command, sent byte for byte.
+    /// Whether the request is an inline command. redyno sends such a command byte for byte.
     pub(super) is_raw: bool,
     /// Whether `{tag}` in a word becomes a random hash tag.
     is_cluster: bool,
@@ -39,8 +39,8 @@ pub(super) struct CommandSteps {
 }
 
 impl CommandSteps {
-    /// Creates an empty list of steps. `__rand_int__` becomes a number, as `options` require; if
-    /// `has_ordinals`, `__rand_1st__` to `__rand_9th__` become numbers, too.
+    /// Creates an empty list of steps. `__rand_int__` becomes a number, as `options` require. If `has_ordinals` is set,
+    /// `__rand_1st__` to `__rand_9th__` become numbers, too.
     pub(super) fn new(options: &BenchOptions, has_ordinals: bool) -> Self {
         let distribution =
             if options.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
@@ -60,7 +60,7 @@ impl CommandSteps {
         }
     }
 
-    /// Creates the step of an inline request, which is sent byte for byte.
+    /// Creates the step of an inline request. redyno sends this request byte for byte.
     pub(super) fn raw(request: &str) -> Self {
         Self { steps: vec![request.to_owned()], is_raw: true, ..Self::default() }
     }
@@ -77,7 +77,7 @@ impl CommandSteps {
     }
 }
 
-/// Returns a word with the placeholder for a hash tag in place of each `{tag}`.
+/// Returns a word in which the placeholder for a hash tag replaces each `{tag}`.
 fn with_tag(word: &[u8]) -> Vec<u8> {
     let mut tagged = Vec::new();
     let mut rest = word;
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(sent(Some(0), &[&[b"GET", b"key:__rand_int__"]]), ["GET", "key:000000000000"]);
     }
 
-    /// This is the value that `redis-benchmark -t set` writes to a server.
+    /// Tests the value that `redis-benchmark -t set` writes to a server.
     #[test]
     fn the_bytes_are_those_of_redis_benchmark() {
         let mut payload = Payload::new();

@@ -1,4 +1,4 @@
-//! `-I` of redis-benchmark: opens idle connections, and keeps them open until one of them is lost.
+//! `-I` of redis-benchmark opens idle connections, and keeps them open until one of them is lost.
 
 use std::{
     convert::Infallible,
@@ -18,7 +18,7 @@ use crate::{
     untrusted,
 };
 
-/// How often the number of connections is printed.
+/// The time between two printed numbers of connections.
 const TICK: Duration = Duration::from_millis(250);
 /// The message about a connection that the server has closed.
 pub(super) const CLOSED: &str = "Error: Server closed the connection";
@@ -70,7 +70,7 @@ fn handle_ready(held: &mut [Talk], limit: Duration) -> Result<(), EarlyEnd> {
     held.iter_mut().zip(ready).filter(|(_, ready)| *ready).try_for_each(|(talk, _)| read_unrequested(talk))
 }
 
-/// Reads data that the server sends without a request. As in redis-benchmark, only errors matter.
+/// Reads data that the server sends without a request. Only errors matter, as in redis-benchmark.
 fn read_unrequested(talk: &mut Talk) -> Result<(), EarlyEnd> {
     let mut said = None;
     let heard = talk.ask(&[], 1, LISTENING, |_, reply| {

@@ -1,6 +1,6 @@
-//! Prints results as redis-benchmark does, byte for byte. Each test has a page: its settings, two tables of
-//! the latency distribution, and a summary. While a test runs, the progress line is redrawn four times per
-//! second, also without a terminal.
+//! Prints results as redis-benchmark does, byte for byte. Each test has a page: its settings, two tables of the latency
+//! distribution, and a summary. While a test runs, the progress line is redrawn four times per second, even without a
+//! terminal.
 
 #[cfg(test)]
 mod tests;
@@ -39,8 +39,8 @@ pub(super) struct TestReport<'a> {
 }
 
 impl TestReport<'_> {
-    /// Returns the number of requests. This number may exceed the number of operations, because an operation
-    /// may consist of several requests.
+    /// Returns the number of requests. An operation may consist of several requests, so there may be more requests than
+    /// operations.
     fn requests(&self) -> u64 {
         self.end.summary.ops * self.test.commands
     }
@@ -78,8 +78,8 @@ impl TestReport<'_> {
     }
 }
 
-/// A JSON object for a test: title, number of requests, requests per second, and the fields of a session's
-/// last record.
+/// A JSON object for a test. It has the title, the number of requests, the requests per second, and the fields of a
+/// session's last record.
 #[derive(Serialize)]
 struct TestObject<'a> {
     kind: &'a str,
@@ -178,7 +178,8 @@ impl<'a> Progress<'a> {
         Self { test, behind, drawn: 0, warm: Summary::default() }
     }
 
-    /// Returns the text that clears the progress line: as many spaces as the line had characters, at least one.
+    /// Returns the text that clears the progress line. It has as many spaces as the line had characters, but at least
+    /// one space.
     pub(in crate::compat::redis_benchmark) fn clear(&mut self) -> String {
         format!("{:>1$}\r", " ", std::mem::take(&mut self.drawn))
     }

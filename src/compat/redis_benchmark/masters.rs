@@ -1,5 +1,5 @@
-//! `--cluster` and `--hash` of `redyno bench`: the primaries of a cluster, or the servers that share the
-//! load, and the lines of output about these servers.
+//! `--cluster` and `--hash` of `redyno bench`. This file finds the primaries of a cluster, or the servers that share
+//! the load. It also has the lines of output about these servers.
 
 use std::{
     sync::Arc,
@@ -21,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// The primaries of a cluster, or the servers of a consistent-hash ring (`--hash`).
 pub(super) struct Masters {
-    /// The cluster; the load follows its changes.
+    /// The cluster. The load follows its changes.
     pub(super) cluster: Arc<Cluster>,
     all: Vec<Master>,
     flavour: Flavour,
@@ -38,7 +38,7 @@ impl Masters {
     /// Reads the primaries of the cluster, and the configuration of each primary.
     ///
     /// # Errors
-    /// Returns the message to print.
+    /// Fails with the message to print.
     pub(super) fn find(target: &Target, flavour: Flavour, limit: Option<Duration>) -> Result<Self, String> {
         // If no server listens at the address, the message is the same as without --cluster.
         if let Err(error @ TalkError::Connect(_)) =
@@ -59,7 +59,7 @@ impl Masters {
     /// Reads the configuration of each primary of a cluster, or of each server of a ring.
     ///
     /// # Errors
-    /// Returns the message to print.
+    /// Fails with the message to print.
     pub(super) fn of(
         cluster: Arc<Cluster>,
         target: &Target,

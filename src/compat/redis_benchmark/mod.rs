@@ -1,14 +1,13 @@
-//! `redyno bench`: a replacement for redis-benchmark and valkey-benchmark. It can also be started through a
-//! link with one of these names. Scripts that read the output must not notice a difference. The server must
-//! not notice a difference either. redyno sends only the load and the few requests that the original
-//! benchmark also sends, such as CONFIG GET. It writes no marker key, sends no probes, and removes nothing at
-//! the end.
+//! `redyno bench` is a replacement for redis-benchmark and valkey-benchmark. A link with one of these names starts it
+//! as well. Scripts that read the output must not notice a difference. The server must not notice a difference either.
+//! redyno sends only the load and the few requests that the original benchmark also sends, such as CONFIG GET. It
+//! writes no marker key, sends no probes, and removes nothing at the end.
 //!
 //! ```text
 //! argv ─► parse (with options) ─► BenchOptions ─► tests (catalogue) ─► loads, one after the other ─► layout
 //!                                    └─► server_config: CONFIG GET, on a connection of its own
 //! ```
-//! `options` describes the options and, below them, the deliberate differences. `--help` prints all of it.
+//! `options` describes the options and, below them, the deliberate differences. `--help` prints all these texts.
 
 mod catalogue;
 mod command_steps;

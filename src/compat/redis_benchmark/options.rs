@@ -1,5 +1,5 @@
-//! The options of `redyno bench`. clap parses them, and shows their descriptions in the help. Numbers have the limits
-//! that the benchmark itself sets.
+//! The options of `redyno bench`. clap parses them, and shows their descriptions in the help. The benchmark itself sets
+//! the limits of numbers.
 
 use std::{
     convert::Infallible, ffi::OsString, os::unix::ffi::OsStringExt as _, path::PathBuf, time::Duration,
@@ -22,13 +22,13 @@ use crate::{
     units::LONGEST,
 };
 
-/// The largest number of keys; the keys have twelve digits.
+/// The largest number of keys. The names of keys have twelve digits.
 const MOST_KEYS: i64 = 999_999_999_999;
 
 /// The largest number of keys of a command. Redis refuses a command with more than 1024 × 1024 words.
 const MOST_KEYS_OF_A_CALL: i64 = 1_000_000;
 
-/// The options that valkey-benchmark has, and redis-benchmark does not have.
+/// The options that only valkey-benchmark has, and not redis-benchmark.
 pub(super) const OF_VALKEY: &str =
     "duration warmup sequential rps num_functions num_keys_in_fcall mptcp rfr dataset maxdocs";
 

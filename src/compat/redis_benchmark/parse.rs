@@ -1,5 +1,5 @@
-//! Parses a command line as redis-benchmark or valkey-benchmark does. The *flavour* is which of the two
-//! redyno imitates.
+//! Parses a command line as redis-benchmark or valkey-benchmark does. The *flavour* is the benchmark that redyno
+//! imitates.
 
 use std::ffi::OsString;
 
@@ -24,7 +24,7 @@ const NO_EFFECT: &str =
 /// Reads the arguments after the name of the program.
 ///
 /// # Errors
-/// Returns the text to print if the arguments are invalid or request no run.
+/// Fails if the arguments are invalid or request no run. The error is the text to print.
 pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions, PrintedText> {
     let mut line = parser(flavour);
     let (mut options, given) = match read::<BenchOptions>(&mut line, words) {
@@ -70,7 +70,7 @@ fn invalid(line: &mut Command, option: &str) -> PrintedText {
     PrintedText { out, err: String::new(), code: 1 }
 }
 
-/// The format of the output. If several formats are requested, the one that comes last in this list is used.
+/// The format of the output. If several formats are requested, the last of them in this list is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OutputFormat {
     /// A page per test.
@@ -85,7 +85,7 @@ pub(super) enum OutputFormat {
 }
 
 impl BenchOptions {
-    /// Applies the options that depend on others, except those about the server.
+    /// Applies the options that depend on other options. Options about the server are applied elsewhere.
     fn settle(&mut self) {
         self.form = match self {
             Self { is_json: true, .. } => OutputFormat::Json,
@@ -105,7 +105,7 @@ impl BenchOptions {
         self.warmup = self.warmup.filter(|length| !length.is_zero());
     }
 
-    /// Applies the options for the server, in the order of the command line: a URI replaces only earlier options.
+    /// Applies the options for the server, in the order of the command line. A URI replaces only earlier options.
     fn settle_server(&mut self, given: &ArgMatches) -> Result<(), String> {
         let server = &mut self.server;
         let ids = ["host", "port", "socket", "user", "password", "db", "uris"];
@@ -171,7 +171,7 @@ impl BenchOptions {
         self.maxdocs.and_then(|most| u64::try_from(most).ok()).filter(|most| *most > 0)
     }
 
-    /// Returns the number of requests to send, or `None` if only the time limits the run.
+    /// Returns the number of requests to send. Returns `None` if only the time limits the run.
     pub(super) fn requests(&self) -> Option<u64> {
         let requests = u64::try_from(self.requests.unwrap_or(100_000)).unwrap_or(0);
         self.duration.is_none().then_some(requests)
@@ -184,9 +184,9 @@ pub enum Flavour {
     /// `redyno bench`: the options of both benchmarks, and the tests and output lines of redis-benchmark.
     #[default]
     Redyno,
-    /// Started through a link named redis-benchmark: like the benchmark of Redis 8.
+    /// A link named redis-benchmark: like the benchmark of Redis 8.
     Redis,
-    /// Started through a link named valkey-benchmark: like the benchmark of Valkey 9.1.
+    /// A link named valkey-benchmark: like the benchmark of Valkey 9.1.
     Valkey,
 }
 

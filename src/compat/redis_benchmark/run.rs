@@ -179,7 +179,7 @@ impl BenchRun {
         Ok(Some(test))
     }
 
-    /// With `--hash`, checks that each operation of each test has keys of one server only.
+    /// With `--hash`, checks that each operation of each test has keys of only one server.
     fn check_one_key(&mut self, own: Option<&Test>) -> Result<(), EarlyEnd> {
         if !self.options.server.is_ring() {
             return Ok(());
@@ -347,13 +347,13 @@ impl BenchRun {
     }
 }
 
-/// Returns valkey-benchmark's message about a dataset that lacks `requires`.
+/// Returns valkey-benchmark's message about a dataset without the field `requires`.
 fn without_field(requires: &str) -> EarlyEnd {
     let example = "Example: SET doc:__rand_int__ \"__field:content__\"";
     EarlyEnd::Message(format!("Error: Dataset mode requires {requires}\n{example}"))
 }
 
-/// Returns valkey-benchmark's message about a dataset that cannot be used.
+/// Returns valkey-benchmark's message about an unusable dataset.
 fn unloaded(error: DatasetError) -> EarlyEnd {
     let line = match error {
         DatasetError::Unused => return without_field("at least one field placeholder"),

@@ -1,5 +1,5 @@
-//! Sends the few requests of `redyno bench` that are not load, on separate connections. CONFIG GET reads two
-//! settings that are printed above the figures of a test. Some tests need a command before they begin.
+//! Sends the few requests of `redyno bench` that are not load, on separate connections. CONFIG GET reads two settings,
+//! and redyno prints them above the figures of a test. Some tests need a command before they begin.
 
 use std::{
     io,
@@ -22,11 +22,10 @@ pub(super) struct QueryConnection<'a> {
 }
 
 impl<'a> QueryConnection<'a> {
-    /// Connects, and authenticates if there is a password. The `limit`, if there is one, applies to all requests
-    /// together.
+    /// Connects, and authenticates if there is a password. A `limit` applies to all requests together.
     ///
     /// # Errors
-    /// Returns the message to print.
+    /// Fails with the message to print.
     pub(super) fn open(target: &'a Target, server: &str, limit: Option<Duration>) -> Result<Self, String> {
         let until = Instant::now() + limit.unwrap_or(LONGEST);
         let talk = Talk::silent(target, until).map_err(|error| unreachable(target, server, &error))?;
@@ -81,7 +80,7 @@ impl ServerConfig {
     /// settings.
     ///
     /// # Errors
-    /// Returns the message to print if the server cannot be reached or requires authentication.
+    /// Fails if the server cannot be reached or requires authentication. The error is the message to print.
     pub(super) fn fetch(
         target: &Target,
         server: &str,

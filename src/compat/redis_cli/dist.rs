@@ -1,8 +1,8 @@
-//! `--latency-dist` of redis-cli: prints a row of coloured characters for each window. Each character shows a
-//! range of latencies.
+//! `--latency-dist` of redis-cli prints a row of coloured characters for each window. Each character shows a range of
+//! latencies.
 //!
-//! The colour shows the share of the window's samples in that range. A share is rounded up to the next
-//! colour, so a single outlier among thousands is visible.
+//! The colour shows the share of the window's samples in this range of latencies. A share is rounded up to the next
+//! colour. A single outlier among thousands is therefore visible.
 
 use std::{ops::ControlFlow, sync::mpsc::Receiver, time::Duration};
 
@@ -16,10 +16,10 @@ use crate::stats::Latency;
 
 /// The default length of the time window that a row shows.
 const WINDOW: Duration = Duration::from_secs(1);
-/// After this number of rows, the legend is repeated.
+/// The number of rows after which the legend is repeated.
 const ROWS_PER_LEGEND: u64 = 20;
 
-/// The highest latency of each range, in µs; one more range contains all longer latencies.
+/// The highest latency of each range, in µs. One more range contains all longer latencies.
 const UPPER_US: [u64; 30] = [
     10, 125, 250, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000, 20_000, 30_000,
     40_000, 50_000, 100_000, 200_000, 300_000, 400_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000,
@@ -81,8 +81,8 @@ fn row(window: &Latency, colours: &[u8]) -> String {
     row + "\x1b[0m\n"
 }
 
-/// Returns the number of samples in each range. A histogram bucket is counted at its upper end. So if a
-/// sample is less than 0.1 % below the limit of a range, it may be counted in the next range.
+/// Returns the number of samples in each range. A histogram bucket is counted at its upper end. A sample that is less
+/// than 0.1 % below the limit of a range may therefore be counted in the next range.
 fn counts(window: &Latency) -> [u64; RANGE_COUNT] {
     let mut counts = [0; RANGE_COUNT];
     for &(value_ns, n) in window.cells() {

@@ -21,7 +21,7 @@ use crate::{
 const SCANS: u64 = 100;
 /// The number of keys between two progress lines.
 const PROGRESS: u64 = 1_000_000;
-/// With more keys than this, a warning explains that the walk is slow.
+/// The number of keys above which a warning explains that the walk is slow.
 const MANY: u64 = 10_000;
 /// The number of hottest keys that are listed.
 const HOTTEST: usize = 16;
@@ -45,8 +45,8 @@ pub(super) type SizedKey<'a> = (&'a [u8], usize, u64);
 
 /// The results of a walk over all keys.
 pub(super) trait KeyWalk {
-    /// Queries the server about the next keys of the scan; `percent` of the scan is done. Returns the lines
-    /// about the results.
+    /// Queries the server about the next keys of the scan. `percent` is the finished part of the scan. Returns the
+    /// lines about the results.
     fn take(
         &mut self,
         connection: &mut DirectConnection,
@@ -54,7 +54,7 @@ pub(super) trait KeyWalk {
         percent: f64,
     ) -> Result<String, ServerError>;
 
-    /// Returns the lines of the summary, which follow the number of sampled keys.
+    /// Returns the lines of the summary. These lines come after the number of sampled keys.
     fn summary(&self, sampled: u64) -> String;
 }
 
@@ -123,7 +123,7 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
 #[derive(Debug, Default)]
 pub(super) struct TypeSizes {
     pub(super) name: String,
-    /// The command for the size; empty if the type is unknown.
+    /// The command for the size. Empty if the type is unknown.
     pub(super) command: &'static str,
     /// The unit of sizes.
     pub(super) unit: &'static str,
@@ -166,7 +166,7 @@ impl BiggestKeys {
         Self { is_memory, samples, types: TYPES.map(known).into(), key_bytes: 0 }
     }
 
-    /// Returns the index of each key's type; `None` for keys that no longer exist.
+    /// Returns the index of each key's type. The index is `None` for keys that no longer exist.
     fn types(
         &mut self,
         connection: &mut DirectConnection,
@@ -189,7 +189,7 @@ impl BiggestKeys {
         }))
     }
 
-    /// Returns the command that reads the size of a key of this type; `None` if there is no such command.
+    /// Returns the command that reads the size of a key of this type. Returns `None` if there is no such command.
     fn question<'a>(&'a self, key: &'a [u8], place: usize) -> Option<Vec<&'a [u8]>> {
         match (self.is_memory, &self.samples) {
             (true, None) => Some(vec![b"MEMORY", b"USAGE", key]),
@@ -271,12 +271,12 @@ impl KeyWalk for BiggestKeys {
     }
 }
 
-/// The hottest keys, the hottest last. Each key has its counter, which the server keeps under an LFU policy.
-/// An entry without a key has the counter 0.
+/// The hottest keys, the hottest last. Each key has its counter, which the server keeps under an LFU policy. An entry
+/// without a key has the counter 0.
 struct HottestKeys(Vec<(u64, String)>);
 
 impl HottestKeys {
-    /// If a key is among the hottest keys, adds the key and returns its name.
+    /// Adds the key if the key is among the hottest keys. If so, returns its name.
     fn add(&mut self, key: &[u8], counter: u64) -> Option<&str> {
         let place = self.0.iter().take_while(|(lower, _)| counter > *lower).count().checked_sub(1)?;
         if self.0[place].0 > 0 {

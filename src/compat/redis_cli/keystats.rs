@@ -1,5 +1,4 @@
-//! `--keystats` of redis-cli: memory and elements of all keys, the biggest keys, and the distributions of
-//! sizes.
+//! `--keystats` of redis-cli prints memory and elements of all keys, the biggest keys, and the distributions of sizes.
 //!
 //! On a terminal, the upper part of the output is redrawn during the scan.
 
@@ -32,7 +31,7 @@ const BAR: usize = 60;
 const TOP: usize = 10;
 /// The number of significant digits of sizes.
 const DIGITS: u8 = 4;
-/// The lengths of key names are counted in ranges. These are the upper limits of the ranges, in bytes.
+/// The upper limits of the ranges for lengths of key names, in bytes. Lengths are counted in these ranges.
 const LENGTHS: [u64; 7] = [1 << 5, 1 << 8, 1 << 16, 1 << 20, 1 << 24, 1 << 27, 1 << 29];
 
 /// The figures of the keys that the walk has visited.
@@ -49,7 +48,7 @@ pub(super) struct KeyStats {
     longest_name: u64,
     /// The number of keys in the database at the beginning of the walk.
     all: u64,
-    /// The time of the last drawing; `None` without a terminal.
+    /// The time of the last drawing. `None` without a terminal.
     drawn: Option<Instant>,
 }
 

@@ -1,6 +1,5 @@
-//! `--latency` and `--latency-history` of redis-cli: print the round trips of PINGs. This module also
-//! contains `--intrinsic-latency SECONDS`: it prints the longest gap in a busy loop on this machine, and
-//! needs no server.
+//! `--latency` and `--latency-history` of redis-cli print the round trips of PINGs. This module also contains
+//! `--intrinsic-latency SECONDS`. This mode prints the longest gap in a busy loop on this machine, and needs no server.
 
 use std::{
     ops::ControlFlow,
@@ -28,7 +27,7 @@ use crate::{
 const ONE_LINE: Duration = Duration::from_secs(1);
 /// The default length of a window of `--latency-history`.
 const HISTORY: Duration = Duration::from_secs(15);
-/// The length of the window of `--latency` on a terminal, where the mode runs until Ctrl-C: a year.
+/// The length of the window of `--latency` on a terminal: a year. There, the mode runs until Ctrl-C.
 const UNTIL_STOPPED: Duration = Duration::from_secs(365 * 86_400);
 
 /// Runs `--latency` or `--latency-history`.
@@ -84,7 +83,7 @@ fn written(plan: &OneshotPlan, window: &LatencyWindow, moment: WindowChange, for
     }
 }
 
-/// The shortest time between two printed maxima: long enough that printing does not disturb the busy loop.
+/// The shortest time between two printed maxima. With this time, printing does not disturb the busy loop.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs `--intrinsic-latency` for `length`.
@@ -121,7 +120,7 @@ pub(super) fn run_intrinsic(
     Ok(streams.print(&summary(&gaps))?)
 }
 
-/// Returns the last lines of the output. The average is over the real run time of the busy loop.
+/// Returns the last lines of the output. The average covers the real run time of the busy loop.
 fn summary(gaps: &Latency) -> String {
     let (runs, mean_ns) = (gaps.count(), gaps.mean_ns());
     let worst = if runs == 0 { 0.0 } else { gaps.max_ns() as f64 / mean_ns };

@@ -9,11 +9,11 @@ use super::{
 use crate::stats::Latency;
 
 /// Returns the line for a window, without a line end. For a window without samples, the line has `-`, nothing or `null`
-/// in place of figures, not zeros.
+/// instead of figures.
 ///
-/// PINGs that are unanswered at the end of the window are included with their wait so far. A figure that
-/// includes the wait of an unanswered PING is a lower bound. The standard format marks such a figure with
-/// `>`. The minimum includes only answered PINGs.
+/// PINGs that are unanswered at the end of the window are included with their waiting time so far. A figure that
+/// includes such a waiting time is a lower bound. The standard format marks such a figure with `>`. The minimum
+/// includes only answered PINGs.
 pub(super) fn line(
     window: &LatencyWindow,
     percentiles: &[RequestedPercentile],

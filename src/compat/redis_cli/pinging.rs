@@ -1,4 +1,4 @@
-//! Adds up the ping probe's reports in windows of a fixed length, for the modes with redis-cli's output.
+//! Sums the ping probe's reports in windows of a fixed length, for the modes with redis-cli's output.
 
 use std::{
     ops::ControlFlow,
@@ -18,7 +18,7 @@ use crate::{
     units,
 };
 
-/// The longest tick. A tick is the time between two reports of the probe, and a line is redrawn at each tick.
+/// The longest tick. A tick is the time between two reports of the probe. A line is redrawn at each tick.
 const LONGEST_TICK: Duration = Duration::from_millis(100);
 
 /// The time limit for the diagnosis of a server that sent no PONGs.
@@ -29,15 +29,15 @@ pub(super) const REACH_LIMIT: Duration = Duration::from_millis(300);
 pub(super) struct LatencyWindow {
     /// The round trips in the window so far.
     pub rtt: Latency,
-    /// How long the unanswered PINGs have waited at the end of the window. It has values only if the longest
-    /// wait exceeds twice the median round trip.
+    /// The waiting times of the unanswered PINGs at the end of the window. There are values only if the longest waiting
+    /// time exceeds twice the median round trip.
     pub unanswered: Latency,
     /// The length of the window so far, in nanoseconds.
     pub length_ns: u64,
 }
 
 impl LatencyWindow {
-    /// Returns the round trips, and the waits of unanswered pings.
+    /// Returns the round trips, and the waiting times of unanswered pings.
     pub(super) fn all(&self) -> Latency {
         Latency::merged([&self.rtt, &self.unanswered])
     }
@@ -47,7 +47,7 @@ impl LatencyWindow {
         self.rtt.is_empty() && self.unanswered.is_empty()
     }
 
-    /// Returns the warning about the waits that the figures of the window include, if there are any.
+    /// Returns the warning about the waiting times in the figures of the window, if there are any.
     pub(super) fn note(&self) -> Option<String> {
         let (pings, are, they) = match self.unanswered.count() {
             0 => return None,
@@ -67,17 +67,18 @@ impl LatencyWindow {
 pub(super) enum WindowChange {
     /// The window grew by the time between two reports.
     Grew,
-    /// The window is full; the next window begins.
+    /// The window is full. The next window begins.
     Full,
     /// The window ended early, because the run ends.
     Cut,
 }
 
-/// Pings the plan's server in windows of `length` and passes each state of each window to `draw`, until `draw` stops or
+/// Pings the plan's server in windows of `length`. Passes each state of each window to `draw`, until `draw` stops or
 /// `stop` receives a signal.
 ///
 /// # Errors
-/// Fails if there was no sample at all (with a diagnosis), or if `draw` or the streams fail.
+/// Fails if there was no sample at all, or if `draw` or the streams fail. Without a sample, the error contains a
+/// diagnosis.
 pub(super) fn windows(
     plan: &OneshotPlan,
     length: Duration,
@@ -126,8 +127,8 @@ pub(super) fn windows(
     Ok(trouble.sum_up(streams)?)
 }
 
-/// Returns why replies are missing, if PINGs cannot show the cause: only one side uses TLS, or the server is
-/// not of the expected kind.
+/// Returns the reason why replies are missing, if PINGs cannot show the cause. Either only one side uses TLS, or the
+/// server is not of the expected kind.
 fn wrong_protocol(plan: &OneshotPlan) -> String {
     use ReachError::{Memcached, Redis, SpeaksPlain, SpeaksTls, TooOld};
     match reach(&plan.target, REACH_LIMIT) {
@@ -150,7 +151,7 @@ struct WindowSeries {
 }
 
 impl WindowSeries {
-    /// Creates windows of `length`, which consist of whole ticks.
+    /// Creates windows of `length`. A window consists of whole ticks.
     fn new(length: Duration) -> Self {
         let ticks = length.as_nanos().div_ceil(LONGEST_TICK.as_nanos()).max(1);
         let tick_ns = u64::try_from(length.as_nanos() / ticks).unwrap_or(u64::MAX);

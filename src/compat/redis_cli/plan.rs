@@ -1,5 +1,5 @@
-//! The plan of a mode with redis-cli's output (such as `--latency`): its options, and the check for
-//! contradictory options.
+//! The plan of a mode with redis-cli's output (such as `--latency`): its options, and the check for contradictory
+//! options.
 
 use std::{str::FromStr, time::Duration};
 
@@ -12,19 +12,19 @@ use crate::{
     units::{LONGEST, parse_seconds, whole_number},
 };
 
-/// The shortest window: a PING is sent every 10 ms.
+/// The shortest window. redyno sends a PING every 10 ms.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
 
 /// One of redis-cli's modes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OneshotMode {
-    /// `--latency`. On a terminal, one line that is redrawn until Ctrl-C, or for the time of `-i`. Without a
-    /// terminal, one line after 1 s, or after the time of `-i`.
+    /// `--latency`. On a terminal, the mode redraws one line until Ctrl-C, or for the time of `-i`. Without a terminal,
+    /// the mode prints one line after 1 s, or after the time of `-i`.
     #[default]
     Latency,
-    /// `--latency-history`: a line for each window; a window lasts 15 s, or the time of `-i`.
+    /// `--latency-history`: a line for each window. A window lasts 15 s, or the time of `-i`.
     LatencyHistory,
-    /// `--latency-dist`: a row of coloured characters for each window; a window lasts 1 s, or the time of `-i`.
+    /// `--latency-dist`: a row of coloured characters for each window. A window lasts 1 s, or the time of `-i`.
     LatencyDist,
     /// `--intrinsic-latency`: the longest gap in a busy loop of this length. The mode needs no server.
     IntrinsicLatency(Duration),
@@ -36,14 +36,14 @@ pub enum OneshotMode {
     MemKeys,
     /// `--keystats`: memory and elements of all keys, and their distributions.
     KeyStats,
-    /// `--hotkeys`: the keys that are used most, under an LFU policy.
+    /// `--hotkeys`: the most used keys, under an LFU policy.
     HotKeys,
 }
 
 /// The format of figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FigureFormat {
-    /// The format for people on a terminal; without a terminal, the same as `Raw`.
+    /// The format for people on a terminal. Without a terminal, this format is the same as `Raw`.
     #[default]
     Standard,
     /// `--raw`: figures separated by spaces.
@@ -84,7 +84,7 @@ impl FromStr for RequestedPercentile {
 /// The settings of a mode.
 #[derive(Debug, Clone, Default)]
 pub struct OneshotPlan {
-    /// The server; [`OneshotMode::IntrinsicLatency`] does not connect to it.
+    /// The server. [`OneshotMode::IntrinsicLatency`] does not connect to a server.
     pub target: Target,
     /// The mode.
     pub mode: OneshotMode,
@@ -129,11 +129,11 @@ impl OneshotPlan {
         Self { target, mode, ..Self::default() }
     }
 
-    /// Checks that the options do not contradict each other. [`run`](fn@super::run) checks this, too. The command line
-    /// makes these checks first, to report a mistake as bad usage.
+    /// Checks that the options do not contradict each other. [`run`](fn@super::run) makes the same checks. The command
+    /// line makes these checks first, to report a mistake as bad usage.
     ///
     /// # Errors
-    /// Returns the first mistake, in one line.
+    /// Fails if there is a mistake. The error is one line about the first mistake.
     pub fn check(&self) -> Result<(), String> {
         if let Some(option) = self.meaningless_option() {
             let instead = match self.mode {
@@ -257,8 +257,8 @@ pub struct OneshotArgs {
 }
 
 impl OneshotArgs {
-    /// Returns the plan, if one of the modes was requested. `json` says whether `--json` is given; sessions
-    /// have this option, too.
+    /// Returns the plan, if one of the modes was requested. `json` is true if `--json` is given. Sessions have this
+    /// option, too.
     ///
     /// # Errors
     /// Fails if options contradict each other.

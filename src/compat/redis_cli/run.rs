@@ -1,4 +1,4 @@
-//! Runs a mode with redis-cli's output, and chooses where figures and warnings go.
+//! Runs a mode with redis-cli's output, and chooses the destinations of figures and warnings.
 
 use std::{
     io::{self, Write},
@@ -27,7 +27,7 @@ pub struct Streams<'a> {
     pub out: &'a mut dyn Write,
     /// The destination of warnings.
     pub err: &'a mut dyn Write,
-    /// Whether `out` is a terminal; on a terminal, lines are redrawn.
+    /// Whether `out` is a terminal. On a terminal, lines are redrawn.
     pub is_tty: bool,
 }
 
@@ -38,7 +38,7 @@ impl Streams<'_> {
         self.out.flush()
     }
 
-    /// Writes a warning; on a terminal, the warning replaces a line that is being redrawn.
+    /// Writes a warning. On a terminal, the warning replaces a line that is being redrawn.
     pub(super) fn warn(&mut self, text: &str) -> io::Result<()> {
         if self.is_tty {
             self.print(CLEAR)?;
@@ -48,8 +48,8 @@ impl Streams<'_> {
     }
 }
 
-/// Runs a plan until it is done, or until `stop` receives a signal (Ctrl-C, SIGTERM). After a signal, prints
-/// the figures so far. Figures go to stdout, warnings to stderr. `is_tty` is whether stdout is a terminal.
+/// Runs a plan until it is done, or until `stop` receives a signal (Ctrl-C, SIGTERM). After a signal, prints the
+/// figures so far. Figures go to stdout, and warnings go to stderr. `is_tty` is true if stdout is a terminal.
 ///
 /// # Errors
 /// Fails if the plan is invalid, if no sample was taken (with a diagnosis), if stdout cannot be written, or if the
@@ -84,7 +84,7 @@ pub fn run_on(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Streams
     }
 }
 
-/// Returns the error of a mode that does not work with memcached, if the server is a memcached.
+/// Returns an error if the server is a memcached, and the mode does not work with memcached.
 fn refusal_of_memcached(plan: &OneshotPlan) -> Option<String> {
     let refusal = plan.refusal_of(Dialect::Memcached)?;
     match reach(&plan.target, REACH_LIMIT) {

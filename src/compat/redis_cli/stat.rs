@@ -1,4 +1,4 @@
-//! `--stat` of redis-cli: prints a line with figures of INFO every second, or at the interval of `-i`.
+//! `--stat` of redis-cli prints a line with figures of INFO every second, or at the interval of `-i`.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
@@ -13,7 +13,7 @@ use crate::{
 
 /// The default time between two lines.
 const EVERY: Duration = Duration::from_secs(1);
-/// After this number of lines, the heading is repeated.
+/// The number of lines after which the heading is repeated.
 const LINES: u32 = 20;
 const HEADING: &str = "------- data ------ --------------------- load -------------------- - child -\n\
                        keys       mem      clients blocked requests            connections          \n";

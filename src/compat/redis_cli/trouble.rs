@@ -1,5 +1,5 @@
-//! Reports errors and outages during PINGs (in the modes with redis-cli's output): on stderr at once, and as
-//! a sum at the end.
+//! Reports errors and outages during PINGs, in the modes with redis-cli's output. Each report is on stderr at once, and
+//! a sum follows at the end.
 //!
 //! ```text
 //! redyno: no connection to 127.0.0.1:6379 since second 3.20: refused: Connection refused (os error 111)
@@ -22,7 +22,7 @@ pub(super) struct PingErrors {
     /// The server's name for the reply to a PING, such as `PONG` or memcached's `MN`.
     pong: &'static str,
     errors: BTreeMap<String, u64>,
-    /// The time when the connection was lost, in nanoseconds; `None` while connected.
+    /// The time when the connection was lost, in nanoseconds. `None` while connected.
     lost_ns: Option<u64>,
     /// The cause of the last reported error or outage, without its time.
     last_cause: Option<String>,
@@ -74,7 +74,7 @@ impl PingErrors {
         streams.warn(&news)
     }
 
-    /// If there were errors, reports the number of each kind; errors are not counted as samples.
+    /// If there were errors, reports the number of each kind. Errors do not count as samples.
     pub(super) fn sum_up(&self, streams: &mut Streams) -> io::Result<()> {
         match self.counts() {
             Some(counts) => streams.warn(&format!("not counted as samples: {counts}")),

@@ -8,13 +8,13 @@ use crate::{
     stats::fixture::repeated,
 };
 
-/// Returns the reason for the end of a session, if it ends. `seconds` has the latency in each second in
-/// milliseconds; 0 means a second in which requests wait, without any reply.
+/// Returns the reason for the end of a session, if it ends. `seconds` has the latency in each second, in milliseconds.
+/// 0 means a second in which requests wait, without any reply.
 fn ended(condition: &str, seconds: &[u64]) -> Option<String> {
     ended_after(condition, seconds, |tick| tick.waiting_us = 250_000)
 }
 
-/// Returns the same as [`ended`]; `silent` changes the intervals without any reply.
+/// Returns the same as [`ended`]. `silent` changes the intervals without any reply.
 fn ended_after(condition: &str, seconds: &[u64], silent: fn(&mut Interval)) -> Option<String> {
     let mut abort = Abort::of(&[condition.parse().unwrap()]).unwrap().unwrap();
     let mut take = |record: Record| abort.take(&Delivery::Record(Arc::new(record)));
@@ -136,8 +136,8 @@ fn a_condition_on_the_cpu_of_the_server_ends_a_run_too() {
     assert_eq!(ended_if("server_cpu > 0.5", |_| false), None, "a poll before the load does not count");
 }
 
-/// Returns the reason for the end of a session without load. `seconds` has the round trip of PING in each second in
-/// milliseconds; 0 means a second in which a PING waits.
+/// Returns the reason for the end of a session without load. `seconds` has the round trip of PING in each second, in
+/// milliseconds. 0 means a second in which a PING waits.
 fn ended_by_pings(condition: &str, seconds: &[u64]) -> Option<String> {
     let mut abort = Abort::of(&[condition.parse().unwrap()]).unwrap().unwrap();
     let mut take = |record: Record| abort.take(&Delivery::Record(Arc::new(record)));

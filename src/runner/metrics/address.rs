@@ -54,7 +54,7 @@ pub(super) enum MetricsListener {
 }
 
 impl MetricsListener {
-    /// Returns the address with its port; `None` for a unix socket.
+    /// Returns the address with its port. Returns `None` for a unix socket.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),
@@ -96,7 +96,7 @@ impl MetricsAddress {
     }
 }
 
-/// Removes the socket of a killed process, if no process listens on this socket. Checks that the file is a
+/// Removes the socket of a killed process, if no process listens on this socket. First checks that the file is a
 /// socket, because a connection to any other file is refused as well.
 fn remove_stale(path: &Path) {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());

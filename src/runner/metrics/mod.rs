@@ -5,8 +5,8 @@
 //!                                              ├─ sums, under a lock
 //!            scraper ─► thread "scrape": HTTP ─┘
 //! ```
-//! The thread writes a response from a copy of the sums, so a slow scraper delays neither the session nor
-//! other scrapers.
+//! The thread writes a response from a copy of the sums. A slow scraper therefore delays neither the session nor other
+//! scrapers.
 
 mod address;
 mod serve;
@@ -42,7 +42,7 @@ impl SharedMetrics {
         act(&mut self.sums.lock())
     }
 
-    /// Returns all metrics as OpenMetrics text. The text is written from a copy, so that the session does not wait.
+    /// Returns all metrics as OpenMetrics text. The text is written from a copy. The session therefore does not wait.
     pub(super) fn text(&self) -> String {
         self.with(|sums| sums.clone()).text()
     }
@@ -72,7 +72,7 @@ pub struct Page {
 
 /// An HTTP server of one page. Dropping this value stops the server.
 pub struct PageServer {
-    /// Dropping this sender stops the server.
+    /// The sender that stops the server when it is dropped.
     until: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
     address: Option<SocketAddr>,
@@ -93,14 +93,14 @@ impl PageServer {
         Ok(Self { until: Some(until), thread: Some(thread), address })
     }
 
-    /// Returns the address, with the port that the system has chosen; `None` for a unix socket.
+    /// Returns the address, with the port that the system has chosen. Returns `None` for a unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 }
 
-/// Serves the metrics of a session. Listens on `address` before the measurement begins, so that a taken address is
-/// reported early.
+/// Serves the metrics of a session. Listens on `address` before the measurement begins. An address that is in use is
+/// therefore reported early.
 ///
 /// # Errors
 /// Fails if listening is impossible, or the system cannot start a thread.

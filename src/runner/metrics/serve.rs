@@ -20,18 +20,18 @@ use tokio::{
 
 use super::{Page, address::MetricsListener};
 
-/// The maximum number of open connections. Scrapers are few, and a port scanner must not exhaust the file descriptors
-/// of the process. A further connection closes the oldest connection, so that silent and slow clients cannot block
-/// others.
+/// The maximum number of open connections. Usually there are few scrapers. A port scanner must not exhaust the file
+/// descriptors of the process. A further connection closes the oldest connection, so that silent and slow clients
+/// cannot block others.
 const MOST_CONNECTIONS: usize = 16;
 /// The timeout of a client, from the connection to the end of the response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A new connection stays open for at least this time, even if another client connects.
+/// The shortest time for which a new connection stays open, even if another client connects.
 const GRACE: Duration = Duration::from_millis(20);
 /// The pause after a failed attempt to accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves all clients, until `stop` fires.
+/// Serves all clients until `stop` fires.
 pub(super) async fn serve(listener: MetricsListener, page: Arc<Page>, stop: oneshot::Receiver<()>) {
     let answering = async {
         match listener {

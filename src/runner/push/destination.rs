@@ -1,5 +1,5 @@
-//! Parses the receivers of `--push`: `otlp:URL` or `remote-write:URL`. It also reads the HTTP headers for the
-//! receivers, and never shows them.
+//! Parses the receivers of `--push`: `otlp:URL` or `remote-write:URL`. This file also reads the HTTP headers for the
+//! receivers, and never shows these headers.
 
 use std::{collections::BTreeMap, fmt, path::Path, str::FromStr};
 
@@ -28,7 +28,7 @@ pub struct PushDestination {
     pub(super) is_tls: bool,
     /// The path of each request, with its query.
     pub(super) path: String,
-    /// The protocol and the URL without its query, because the query may contain a token.
+    /// The protocol and the URL without its query. The query may contain a token.
     shown: String,
 }
 

@@ -1,5 +1,5 @@
-//! The metrics for `--push`, parsed from the OpenMetrics text that `--metrics` serves. So scrapers and the
-//! receivers of `--push` get the same metrics.
+//! The metrics for `--push`, parsed from the OpenMetrics text that `--metrics` serves. Scrapers and the receivers of
+//! `--push` therefore get the same metrics.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Family<'a> {
     pub(super) samples: Vec<MetricSample<'a>>,
 }
 
-/// A sample, a line of the text: a name, labels and a value.
+/// A sample is a line of the text: a name, labels and a value.
 #[derive(Debug, PartialEq)]
 pub(super) struct MetricSample<'a> {
     pub(super) name: &'a str,

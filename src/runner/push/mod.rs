@@ -1,12 +1,12 @@
-//! `--push`: sends the metrics of a running session to receivers of OTLP, or of Prometheus' remote write.
+//! `--push` sends the metrics of a running session to receivers of OTLP, or of Prometheus' remote write.
 //!
 //! ```text
 //! session ─► peer ─► thread "metrics": counts, and takes a sample every 10 s and at the end
 //!                                                  │
 //!            thread "push", one a receiver:        └─► queue ─► POST, again each second until it is accepted
 //! ```
-//! Each sample has all sums since the session began. So if a receiver was unreachable for a while, the last
-//! sample is enough.
+//! Each sample has all sums since the session began. The last sample is therefore enough for a receiver that was
+//! unreachable for a while.
 
 mod destination;
 mod families;
@@ -39,7 +39,7 @@ use crate::session::{Delivery, Order, running::Peer};
 /// The default time between two samples.
 pub const EVERY: Duration = Duration::from_secs(10);
 
-/// The plan of `--push`: the receivers, and the headers and attributes that the receivers get.
+/// The plan of `--push`: the receivers, and their headers and attributes.
 #[derive(Debug, Clone)]
 pub struct PushPlan {
     /// The receivers.
@@ -139,7 +139,8 @@ impl Sampler {
     }
 }
 
-/// Returns the body of a request with the metrics in `text`, which count since `since_ns`, in nanoseconds since 1970.
+/// Returns the body of a request with the metrics in `text`. The metrics count since `since_ns`, in nanoseconds since
+/// 1970.
 fn request(protocol: PushProtocol, text: &str, attributes: &Labels, since_ns: u64) -> Vec<u8> {
     let families = families(text);
     match protocol {

@@ -69,7 +69,7 @@ fn metric(family: &Family, times: &PointTimes) -> Value {
     json!({ "name": name, "description": family.help, "unit": unit, kind: data })
 }
 
-/// Returns the histograms. In the samples, each histogram is a sum, a count and buckets, one after the other.
+/// Returns the histograms. In the samples, each histogram has a sum, a count and buckets, one after the other.
 fn histograms(family: &Family, times: &PointTimes) -> Vec<Value> {
     let mut points = Vec::new();
     let is_sum = |sample: &MetricSample| sample.name.ends_with("_sum");

@@ -104,7 +104,7 @@ fn refusal(answer: &str) -> PostError {
     PostError::Refused(if is_redirect { why + ", and redirects are not followed" } else { why })
 }
 
-/// Checks that an OTLP receiver, which accepted the request, has rejected no data points.
+/// Checks that an OTLP receiver has rejected no data points. The receiver has accepted the request.
 fn rejection(reply: &[u8]) -> Result<(), PostError> {
     let reply: Value = serde_json::from_slice(reply).unwrap_or_default();
     let n = &reply["partialSuccess"]["rejectedDataPoints"];

@@ -126,7 +126,7 @@ mod tests {
         PushQueue::new(PushReceiver::new(&to.parse().unwrap(), &Headers::new()).unwrap())
     }
 
-    /// Returns six samples of a session whose last attempt to push ends in 100 ms.
+    /// Returns six samples of a session. Its last attempt to push ends in 100 ms.
     fn last_samples() -> Receiver<Sample> {
         let (samples, taken) = channel();
         let at = Instant::now() + Duration::from_millis(100) - LAST;

@@ -13,7 +13,7 @@ fn test(title: &str, commands: u64) -> Test {
     Test::of(title, CommandSteps::default(), commands, 3)
 }
 
-/// Returns the result of a thousand requests: most took between 100 µs and 2 ms, some up to 12 ms.
+/// Returns the result of a thousand requests. Most requests took between 100 µs and 2 ms, and some took up to 12 ms.
 fn end() -> SessionEnd {
     let latencies: Vec<u64> =
         (0..1000_u64).map(|n| 100_000 + n * 1900 + if n % 100 == 99 { n * 10_000 } else { 0 }).collect();
