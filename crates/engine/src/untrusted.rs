@@ -5,7 +5,7 @@
 //!  reply, error, INFO, certificate, marker ─┐
 //!  a recording's strings ───────────────────┴─► gate ─► records ─► screen, lines, stderr, files, pictures
 //! ```
-//! A terminal, a web page or the reader of a file shows the result without interpreting any part of the result. Control
+//! A terminal, a web page or the reader of a file shows the result, and interprets no part of the result. Control
 //! characters (C0, DEL, C1), marks that change the writing direction, and characters without a width appear as `\x1b`
 //! and `\u{202e}`. Long text is cut. Cleaning a text a second time does not change it.
 //!

@@ -5,8 +5,8 @@
 //! ```text
 //! MOVED, a lost connection, a slot without owner ──► stale ──► CLUSTER SLOTS of any node that answers ──► Topology
 //! ```
-//! Two requests for the topology are at least 100 ms and a random time apart. A thousand simultaneous redirects
-//! therefore cause a single request.
+//! The time between two requests for the topology is at least 100 ms and a random time. A thousand simultaneous
+//! redirects therefore cause a single request.
 
 use std::{
     sync::{
@@ -91,8 +91,8 @@ pub enum ClusterError {
 }
 
 impl Cluster {
-    /// Requests the topology of a cluster from its node at `target`, and keeps the topology up to date from then on.
-    /// The node at `target` gets the number 0. Blocks for at most four times `limit`.
+    /// Requests the topology of a cluster from its node at `target`. From then on, keeps the topology up to date. The
+    /// node at `target` gets the number 0. Blocks for at most four times `limit`.
     ///
     /// # Errors
     /// Fails if the node's topology has no slot with an owner.
@@ -109,8 +109,8 @@ impl Cluster {
         Self::followed(target, topology)
     }
 
-    /// Requests the list of replicas from the primary at `target`, outside a cluster, and keeps the list up
-    /// to date from then on. Blocks for at most twice `limit`.
+    /// Requests the list of replicas from the primary at `target`, outside a cluster. From then on, keeps the list up
+    /// to date. Blocks for at most twice `limit`.
     ///
     /// # Errors
     /// Fails if the server does not reply, or if it is not a primary.

@@ -36,8 +36,8 @@ pub struct Target {
     pub tls: Option<Tls>,
     /// The resolver for the server's host name.
     pub resolver: Resolver,
-    /// Counts the connections without load that redyno opens to the server and to other nodes of its cluster. Also
-    /// counts the commands on these connections.
+    /// Counts redyno's connections without load, to the server and to other nodes of its cluster. Also counts the
+    /// commands on these connections.
     pub side_calls: SideCalls,
 }
 

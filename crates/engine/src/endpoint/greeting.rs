@@ -66,7 +66,7 @@ impl Greeting {
         Self::of(target, commands, false)
     }
 
-    /// Counts the commands of these steps among redyno's own calls to `target`, after they were sent.
+    /// Counts the commands of these steps as redyno's own calls to `target`, after the steps were sent.
     pub(crate) fn count(&self, target: &Target, sent: Range<usize>) {
         let steps = self.steps.iter().skip(sent.start).take(sent.len());
         for name in steps.filter_map(|(step, _)| step.command()) {

@@ -79,7 +79,7 @@ impl TimedStream {
         }
     }
 
-    /// Reads once. Returns the number of bytes (0 at the end of the stream), or `None` if no data arrived by
+    /// Reads once. Returns the number of bytes, or 0 at the end of the stream. Returns `None` if no data arrived by
     /// `until`.
     pub(super) fn read_once(&mut self, buffer: &mut [u8], until: Instant) -> io::Result<Option<usize>> {
         while Instant::now() < until {

@@ -23,7 +23,7 @@ use crate::protocol::{Dialect, RespValue};
 /// The timeout of the connection to a Sentinel, and of each reply of the Sentinel: 1 s.
 const LIMIT: Duration = Duration::from_secs(1);
 /// How long redyno waits for the answers of other Sentinels after the first answer: 20 ms. If the first answer took
-/// longer than 10 ms, redyno waits twice as long as this answer took. After a failover, some Sentinels still name the
+/// longer than 10 ms, redyno waits for twice the time of this answer. After a failover, some Sentinels still name the
 /// old primary.
 const GRACE: Duration = Duration::from_millis(20);
 /// The longest accepted reply: 64 KiB. The properties of a primary have about 1 kB.
@@ -123,7 +123,7 @@ impl Service {
     }
 
     /// Queries all Sentinels about the service for at most `limit`. Returns the answer that reports the latest
-    /// failover. The function adds the state of the primary that the Sentinels report to `state`. Late answers are
+    /// failover. The function adds the Sentinels' reports about the state of the primary to `state`. Late answers are
     /// added, too.
     ///
     /// # Errors

@@ -12,9 +12,8 @@ use crate::untrusted;
 /// The largest number of servers whose calls are counted.
 const MOST_SERVERS: usize = 1024;
 
-/// The counts for each server: open connections without load, and the commands that [`Talk`](super::Talk)s have sent.
-/// Clones share their counts. Two values of this type are always equal, so two targets are equal even if these counts
-/// differ.
+/// The counts of redyno's connections and commands beside the load, for each server. Clones share their counts. Two
+/// values of this type are always equal, so two targets are equal even if these counts differ.
 #[derive(Debug, Clone, Default)]
 pub struct SideCalls(Arc<Mutex<SideCounts>>);
 

@@ -34,7 +34,7 @@ pub struct Talk {
     /// The error of a failed write. If a server rejects a client, the server sends the reason before it disconnects.
     /// redyno then reports this reason instead of the error.
     pub(super) failed: Option<io::Error>,
-    /// The bytes of the reply in progress, and how many of these bytes were parsed.
+    /// The bytes of the reply in progress, and the number of these bytes that were parsed.
     pub(super) received: Vec<u8>,
     parsed: usize,
     /// The longest accepted reply, in bytes.

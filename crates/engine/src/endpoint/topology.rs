@@ -67,7 +67,7 @@ pub enum Placement {
     Slots,
     /// Keys are placed by consistent hash. The arcs of a ring take the place of slots.
     Ring(Arc<HashRing>),
-    /// All keys are on node 0, which is a primary outside a cluster, and on its replicas.
+    /// All keys are on node 0 and on its replicas. Node 0 is a primary outside a cluster.
     Replication,
 }
 

@@ -45,8 +45,8 @@ pub struct SweptStep {
     pub length_s: f64,
     /// Good replies per second.
     pub ops_per_s: f64,
-    /// The p50 of the response time, or of the service time if the load has no rate. The value is `None` if there are
-    /// too few requests.
+    /// The p50 of the response time. If the load has no rate, the p50 of the service time. The value is `None` if there
+    /// are too few requests.
     pub p50_us: Option<f64>,
     /// The p99 of the same time as in `p50_us`.
     pub p99_us: Option<f64>,
@@ -60,7 +60,7 @@ pub struct SweptStep {
     pub received: Option<SweptReceivers>,
     /// Whether the figures became steady before the end of the step.
     pub is_steady: bool,
-    /// The reason why redyno itself limited the throughput, or `None` if redyno did not limit it.
+    /// The reason why redyno itself limited the throughput, or `None` without such a limit.
     pub client_limit: Option<String>,
 }
 
@@ -104,8 +104,8 @@ pub struct SweepBest {
     pub setting: String,
     /// Good replies per second.
     pub ops_per_s: f64,
-    /// The p99 of the response time, or of the service time if the load has no rate. The value is `None` if there are
-    /// too few requests.
+    /// The p99 of the response time. If the load has no rate, the p99 of the service time. The value is `None` if there
+    /// are too few requests.
     pub p99_us: Option<f64>,
     /// The limit, such as `p99<1ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

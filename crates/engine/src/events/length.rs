@@ -46,8 +46,8 @@ impl EventKind {
         }
     }
 
-    /// Returns the subject of an event that reports one of several states of this subject, such as `unreachable` and
-    /// `reachable`. The order of such events is the history of the subject. Returns `None` for other events.
+    /// Returns the subject of an event that reports a state of this subject. Examples of such events are `unreachable`
+    /// and `reachable`. The order of such events is the history of the subject. Returns `None` for other events.
     pub fn state_of(&self) -> Option<&'static str> {
         Some(match self {
             crate::any_of!(EventKind Unreachable Reachable InfoRefused Restarted) => "server",

@@ -9,7 +9,7 @@ use crate::units;
 /// A level shift: a figure left its usual level, and possibly came back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShiftReport {
-    /// The figure: `ping_p50`, `ping_p99`, `ping_max`, `command_` followed by a command, or the name of a gauge. A
+    /// The figure: `ping_p50`, `ping_p99`, `ping_max`, `command_` and the name of a command, or the name of a gauge. A
     /// gauge is a number that redyno samples, such as the memory in use.
     pub figure: String,
     /// The figure's name for people, such as `p50 of PING`.

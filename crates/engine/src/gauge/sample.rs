@@ -52,7 +52,7 @@ impl Gauges {
         (self.known & (bit(gauge) - 1)).count_ones() as usize
     }
 
-    /// Returns the value of a gauge as a whole number, for gauges that are counts.
+    /// Returns the value of a gauge as a whole number. The gauge must be a count.
     pub fn whole(&self, gauge: Gauge) -> Option<u64> {
         self[gauge].map(|value| value as u64)
     }

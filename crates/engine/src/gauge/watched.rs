@@ -81,8 +81,8 @@ impl Gauge {
         WATCHED.iter().map(|(gauge, ..)| *gauge)
     }
 
-    /// Returns the smallest shift that redyno reports for this gauge, in the gauge's unit. A shift is a change that
-    /// lasts. Returns `None` if redyno never reports shifts of this gauge.
+    /// Returns the smallest shift that redyno reports for this gauge, in the unit of the gauge. A shift is a change
+    /// that lasts. Returns `None` if redyno never reports shifts of this gauge.
     pub fn smallest_shift(self) -> Option<f64> {
         self.watched().map(|(_, least, _)| *least)
     }

@@ -76,7 +76,7 @@ impl LocalServer {
     }
 
     /// Sets the number of `servers` on this machine. With more servers, redyno reads the sockets of each server less
-    /// often. All readings together then take no more CPU time than the readings for a single server.
+    /// often. The readings of all servers together then take no more CPU time than the readings of a single server.
     pub fn set_sharers(&mut self, servers: u64) {
         self.pace.set_sharers(servers);
     }

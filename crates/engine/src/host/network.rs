@@ -42,8 +42,8 @@ impl Interfaces {
         }
     }
 
-    /// Returns the larger of two numbers: the bytes that an interface received since the last reading, and the bytes
-    /// that it sent.
+    /// Returns the number of bytes that an interface received since the last reading, or the number that it sent,
+    /// whichever is larger.
     fn added(&self, name: &str, [read, _, sent, _]: [f64; 4]) -> Option<f64> {
         let [before_read, before_sent] = self.0.get(name)?;
         Some((read - before_read).max(sent - before_sent).max(0.0))

@@ -6,8 +6,8 @@ use std::{collections::HashSet, fs, net::IpAddr};
 /// The state of an open connection.
 const ESTABLISHED: &str = "01";
 
-/// Returns the local ports of this process's TCP connections to `port` of `host`, or of any host if `host` is
-/// `None`. The set is empty if the system does not report connections.
+/// Returns the local ports of this process's TCP connections to `port` of `host`. If `host` is `None`, the connections
+/// can be to any host. The set is empty if the system does not report connections.
 pub fn ports_to(host: Option<IpAddr>, port: u16) -> HashSet<u16> {
     let files = fs::read_dir("/proc/self/fd").into_iter().flatten();
     let own: HashSet<String> = files.filter_map(|file| inode(&file.ok()?.path())).collect();

@@ -36,8 +36,8 @@ pub(super) struct Sockets {
     pub(super) unsent: u64,
     /// The smoothed round trip time of each active connection, in µs.
     rtts_us: Vec<u32>,
-    /// The number of retransmitted segments of each connection, by the kernel's cookie of the connection. Connections
-    /// without retransmitted segments are left out.
+    /// The number of retransmitted segments of each connection. The key of the map is the kernel's cookie of the
+    /// connection. Connections without retransmitted segments are left out.
     pub(super) retransmits: HashMap<u64, u32>,
 }
 

@@ -125,8 +125,8 @@ crate::named_values! {
     }
 }
 
-/// How late a request may be sent with [`Backlog::Shed`]: 10 ms. A worker takes less time to wake up, and a stall of
-/// the server lasts longer.
+/// How late a request may be sent with [`Backlog::Shed`]: 10 ms. This time is longer than a worker takes to wake up,
+/// and shorter than a stall of the server.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
 macro_rules! choice {

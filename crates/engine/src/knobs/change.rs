@@ -40,7 +40,7 @@ impl Knob {
     /// Returns `knobs` with this number as the knob's value. A knob without numbers stays the same.
     ///
     /// # Errors
-    /// Fails if the number is too large, or if it would leave no operation with a weight.
+    /// Fails if the number is too large, or if all operations would have the weight 0.
     pub fn with_number(self, knobs: &Knobs, number: u64) -> Result<Knobs, KnobError> {
         let workload = &knobs.workload;
         let mut set = knobs.clone();

@@ -81,7 +81,7 @@ impl Knob {
         Self::Workload,
     ];
 
-    /// The knobs that are not on the panel, and that have a value in a field of [`Knobs`].
+    /// The knobs that are not on the panel, and whose values are fields of [`Knobs`].
     pub const ALONE: [Self; 5] =
         [Self::Backlog, Self::Rhythm, Self::Reconnect, Self::Think, Self::SessionLength];
 
@@ -118,8 +118,8 @@ impl Knob {
         self.operation(knobs).map_or(self.name(), |operation| &operation.name)
     }
 
-    /// Finds the setting whose full name or first letters are at the beginning of a query. Returns the setting and the
-    /// value after it.
+    /// Finds the setting at the beginning of a query, by its full name or its first letters. Returns the setting and
+    /// the value after it.
     pub fn in_query(query: &str) -> Option<(Self, &str)> {
         let query = query.trim_start();
         let named = |setting: Self| query.strip_prefix(setting.name()).filter(|rest| rest.starts_with(' '));

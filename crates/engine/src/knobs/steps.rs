@@ -26,7 +26,7 @@ impl Direction {
     }
 }
 
-/// Returns the number that follows `n` in this direction in the series 1, 2, 5, 10, 20, 50, …
+/// Returns the next number after `n` in this direction, in the series 1, 2, 5, 10, 20, 50, …
 pub(super) fn step_125(n: u64, direction: Direction) -> u64 {
     let mut decade = 1_u64;
     while decade <= n / 10 {
@@ -79,7 +79,7 @@ pub(super) fn turned_percent(percent: f64, direction: Direction) -> u64 {
     next.max(0.0) as u64 * READS_STEP
 }
 
-/// Returns the weight that follows `n` in this direction in the series 0, 1, 2, 5, 10, …
+/// Returns the next weight after `n` in this direction, in the series 0, 1, 2, 5, 10, …
 pub(super) fn turned_weight(n: u64, direction: Direction) -> u64 {
     match (n, direction) {
         (0, Direction::Up) => 1,
@@ -88,7 +88,7 @@ pub(super) fn turned_weight(n: u64, direction: Direction) -> u64 {
     }
 }
 
-/// Returns the multiple of 0.1 that follows `exponent` in this direction, at least 0.1.
+/// Returns the next multiple of 0.1 after `exponent` in this direction, at least 0.1.
 pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64) -> f64 {
     // A typed value below 0.1 does not change with a step down.
     (next_whole(exponent * 10.0, direction) / 10.0).clamp(exponent.min(0.1), highest)
@@ -98,9 +98,9 @@ pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64)
 pub(super) const DISTRIBUTIONS: [&str; 7] =
     ["uniform", "zipfian", "latest", "hotspot", "exponential", "gaussian", "sequential"];
 
-/// Returns the distribution that follows in this direction in [`DISTRIBUTIONS`], with the same exponent. If there is no
-/// further distribution in this direction, the distribution stays the same. After a distribution that is not in the
-/// list comes the first distribution of the list.
+/// Returns the next distribution in this direction in [`DISTRIBUTIONS`], with the same exponent. If there is no further
+/// distribution in this direction, the distribution stays the same. After a distribution that is not in the list comes
+/// the first distribution of the list.
 pub(super) fn turned_distribution(drawn: Distribution, direction: Direction) -> Distribution {
     let at = DISTRIBUTIONS.iter().position(|name| *name == drawn.name());
     let next = at.map_or(0, |at| if direction == Direction::Up { at + 1 } else { at.saturating_sub(1) });

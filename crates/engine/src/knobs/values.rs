@@ -155,9 +155,9 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// Returns the rate as text, followed by the arrivals, backlog and rhythm that are not the default: `max`,
-    /// `5000/s`, `5000/s poisson shed`, `max, rhythm spread`. In a closed loop, returns the think time as well: `max,
-    /// think 5ms..50ms`.
+    /// Returns the rate as text, followed by arrivals, backlog and rhythm if they are not the default: `max`, `5000/s`,
+    /// `5000/s poisson shed`, `max, rhythm spread`. In a closed loop, returns the think time as well:
+    /// `max, think 5ms..50ms`.
     pub fn pace(&self) -> String {
         let mut pace = self.rate.map_or_else(|| "max".to_owned(), |rate| units::setting(rate.into()) + "/s");
         if self.rate.is_some() && self.arrivals != Arrivals::default() {

@@ -68,8 +68,8 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Divides all weights by their greatest common divisor. The weights are the same as before after a change of the
-    /// share of reads and a change back.
+    /// Divides all weights by their greatest common divisor. If a user changes the share of reads and then changes it
+    /// back, the weights are the same as before.
     fn reduce(&mut self) {
         let divisor = self.operations.iter().fold(0, |divisor, o| gcd(divisor, o.weight)).max(1);
         self.operations.iter_mut().for_each(|operation| operation.weight /= divisor);

@@ -23,7 +23,8 @@ pub struct ByNode {
     pub slots: Vec<(u16, u32)>,
 }
 
-/// The operations that one read from a node's socket completed without an error, or a single operation with an error.
+/// The operations that one read from a node's socket completed without an error. Alternatively, a single operation with
+/// an error.
 #[derive(Debug, Clone, Copy)]
 struct NodeAnswers {
     service_ns: u64,

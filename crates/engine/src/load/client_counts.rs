@@ -66,7 +66,7 @@ impl ClientCounts {
         }
     }
 
-    /// Counts a batch that was written `ns` after it was due and a client was free.
+    /// Counts a batch that was written `ns` nanoseconds after the batch was due and a client was free.
     #[inline]
     pub fn late_send(&mut self, ns: u64) {
         self.late.record(ns);

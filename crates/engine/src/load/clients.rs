@@ -108,13 +108,13 @@ impl WorkerClients {
         })
     }
 
-    /// Returns how long ago the oldest unanswered request was written, or 0 if all requests are answered.
+    /// Returns the time since the oldest unanswered request was written, or 0 if all requests are answered.
     pub(super) fn longest_wait_ns(&mut self, now_ns: u64) -> u64 {
         let waits = self.connections().filter_map(|(_, connection)| connection.wait_ns(now_ns));
         waits.max().unwrap_or(0)
     }
 
-    /// Returns how many clients have finished their greeting, or are replacing their connection on purpose.
+    /// Returns how many clients have finished their greeting or are replacing their connection on purpose.
     #[inline]
     pub(super) fn connected(&self) -> usize {
         self.open - self.opening + self.between

@@ -33,7 +33,7 @@ struct WaitReading {
 pub(super) struct CoreWaits {
     readings: VecDeque<WaitReading>,
     next_ns: u64,
-    /// The time when the worker last woke up after a wait of at least [`WORTH_NS`], in ns.
+    /// The time when the worker last woke up after it had waited for at least [`WORTH_NS`], in ns.
     delayed_ns: u64,
 }
 

@@ -37,7 +37,7 @@ use crate::{
 /// knobs. If the build takes longer, the setting is built again. A build usually takes one or two microseconds.
 const AT_ONCE_NS: u64 = 10_000;
 
-/// A change of the knobs (the settings of the load) that is in effect.
+/// A change of the knobs that is in effect. The knobs are the settings of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettingChange {
     /// The number of the new segment, which lasts until the next change.

@@ -4,9 +4,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::knobs::MAX_CLIENTS;
 
-/// The number of open files that do not belong to the load. With one worker and one client, a headless
-/// session with a recording had 20 open files in total. A session on the screen with the built-in server had
-/// 30. The first contact, name lookups, system figures and pictures open some more files for a short time.
+/// The number of open files that do not belong to the load. With one worker and one client, a headless session with a
+/// recording had 20 open files in total. A session on the screen with the built-in server had 30. The first contact,
+/// name lookups, system figures and pictures open further files for a short time.
 const BESIDE_THE_LOAD: u64 = 40;
 /// The number of open files for each further observed node: the connections of the PING probe, the connections that
 /// poll the server's figures, and the poll loop of the node's thread.

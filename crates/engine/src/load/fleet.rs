@@ -65,7 +65,7 @@ pub trait Agents: Debug + Send + Sync {
     fn are_ready(&self) -> bool;
 
     /// Returns whether all connected agents have sent all requests of this setting and have received the replies. The
-    /// question applies to a prefill, and to a load with a limited number of requests.
+    /// function is used for a prefill, and for a load with a limited number of requests.
     fn are_done(&self, generation: u32) -> bool;
 
     /// Returns the outages that the loads of all agents report.

@@ -28,8 +28,8 @@ pub(super) struct WorkerPace {
     source: Option<ScheduleKey>,
     schedule: Option<Schedule>,
     backlog: Backlog,
-    /// Whether the schedule has begun. The first request is due when the worker opens its first connection,
-    /// or fails to open it.
+    /// Whether the schedule has begun. The first request is due when the worker has opened its first connection, or
+    /// failed to open it.
     begun: bool,
     /// The number of due requests of earlier schedules that [`take_due`](Self::take_due) has not counted yet.
     uncounted: u64,
@@ -244,9 +244,8 @@ mod tests {
 
     const SLACK_NS: u64 = 50_000;
 
-    /// Simulates one second of a worker. The worker's alarm goes off `late_ns` late, and replies wake the worker
-    /// every `replies_ns`. Returns how often the alarm was set, how often the worker woke up, and how late each
-    /// request was sent.
+    /// Simulates one second of a worker. The worker's alarm goes off `late_ns` late, and replies wake the worker every
+    /// `replies_ns`. Returns how often the alarm was set, how often the worker woke up, and the delay of each request.
     fn second(knobs: &Knobs, late_ns: u64, replies_ns: Option<u64>) -> (usize, usize, Vec<u64>) {
         let (mut pace, mut set_for_ns, mut now_ns) = (pace(knobs), None, 0);
         let (mut sets, mut wake_ups, mut late) = (0, 0, Vec::new());

@@ -19,8 +19,7 @@ use crate::{
 pub(super) struct Parcel {
     /// The index of the client.
     pub(super) client: usize,
-    /// The node that gets the requests. `None` sends the requests to the nodes that own their slots in the next
-    /// topology.
+    /// The node that gets the requests. With `None`, the requests go to the owners of their slots in the next topology.
     pub(super) node: Option<NodeNumber>,
     /// The number of the segment when the requests were generated.
     pub(super) generation: u32,
@@ -33,8 +32,7 @@ pub(super) struct Parcel {
     pub(super) asks: bool,
     /// Whether the node is a replica. READONLY precedes the first parcel for a replica on a connection.
     pub(super) is_for_replica: bool,
-    /// The first node that could not be reached, or that refused the requests for a reason other than ASK or
-    /// TRYAGAIN.
+    /// The first node that could not be reached or refused the requests. Refusals with ASK or TRYAGAIN do not count.
     pub(super) from: Option<NodeNumber>,
     /// How often the requests were redirected.
     pub(super) hops: u32,
@@ -57,8 +55,8 @@ pub(super) struct Parcel {
     pub(super) later: Option<Box<(Vec<OutgoingRequests>, Values)>>,
 }
 
-/// A request in a parcel. The type is small for the processor's cache, because many clients with a pipeline have many
-/// requests in flight.
+/// A request in a parcel. Many clients with a pipeline have many requests in flight, so the type must be small for the
+/// processor's cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ParcelRequest {
     pub(super) op: OpId,

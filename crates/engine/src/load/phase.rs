@@ -7,8 +7,8 @@
 //!     └────────────────────────┴────────────── by hand ────────┴── by hand ──► ended            ┘
 //! ```
 //! If a new workload needs a prefill, the measured phase is paused until the prefill is done. At the start, the load
-//! also waits until the receivers of its workload are connected, and until the agents of its fleet have begun. This
-//! module does no I/O and reads no clock.
+//! also waits for the receivers of its workload to connect, and for the agents of its fleet to begin. This module does
+//! no I/O and reads no clock.
 
 use std::{sync::Arc, time::Duration};
 
@@ -87,8 +87,8 @@ impl Phase {
         Self::Measured { until_ns, quota: stops.quota.clone() }
     }
 
-    /// Returns the phase that follows this prefill or this wait for receivers. The function moves the end of the
-    /// returned phase by the length of the prefill or wait until `now_ns`. Any other phase is returned unchanged.
+    /// Returns the phase that follows this prefill or this wait for receivers. The returned phase ends later, by the
+    /// length of the prefill or wait until `now_ns`. Any other phase is returned unchanged.
     pub(super) fn without_prefill(&self, now_ns: u64) -> Self {
         match self {
             Self::Prefill { filling, then } => then.later_by(now_ns.saturating_sub(filling.since_ns)),

@@ -61,8 +61,8 @@ pub struct LoadPlan {
 pub struct ClusterPlan {
     /// The cluster. Node 0 of the cluster is the server of the plan.
     pub cluster: Arc<Cluster>,
-    /// The largest number of connections of all clients on all machines to all nodes. A client's first connection is
-    /// always opened.
+    /// The largest total number of connections, from all clients on all machines to all nodes. A client's first
+    /// connection is always opened.
     pub max_connections: usize,
     /// The nodes of a shard that get the read-only requests.
     pub read_from: ReadFrom,

@@ -25,8 +25,8 @@ const BLOCK: f64 = (1_u64 << 30) as f64;
 /// gets its own time.
 const FEW: u64 = 64;
 
-/// In an interval with at least this many requests, the number in the first half is drawn from the normal distribution.
-/// The normal distribution differs from the exact distribution by less than 0.01 %.
+/// In an interval with at least this many requests, the normal distribution is used to draw the number of requests in
+/// the first half. The normal distribution differs from the exact distribution by less than 0.01 %.
 const MANY: u64 = 4096;
 
 /// The times of one Poisson process, in ns after its start.

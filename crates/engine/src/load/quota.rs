@@ -35,9 +35,9 @@ pub enum RequestLimit {
 
 /// The largest number of requests that a worker claims at a time.
 const CLAIM: u64 = 4096;
-/// A worker divides the number of remaining requests by this number. The worker then claims as many requests as the
-/// result, at least 1 and at most [`CLAIM`]. The other requests remain for other workers, so all workers end at about
-/// the same time.
+/// A worker divides the number of remaining requests by this number. The worker then claims this many requests, at
+/// least 1 and at most [`CLAIM`]. The other requests remain for other workers, so all workers end at about the same
+/// time.
 const LEFT_FOR_OTHERS: u64 = 64;
 
 /// The largest number of times that one operation is sent.

@@ -69,8 +69,8 @@ impl RandomTimers {
 mod tests {
     use super::*;
 
-    /// Returns the lengths of the timers of `clients` clients in ms, except the first length of each client. In this
-    /// test, the clock jumps to the end of each timer.
+    /// Returns the lengths of the timers of `clients` clients, in ms. The first length of each client is not included.
+    /// In this test, the clock jumps to the end of each timer.
     fn lengths(text: &str, seed: u64, clients: usize, each: usize) -> Vec<f64> {
         let length = text.parse().unwrap();
         let mut timers = RandomTimers::new(seed, Share::ALL);

@@ -70,9 +70,9 @@ impl ReadCounts {
     }
 }
 
-/// Counts the replies of one read of a socket. The replies have the same arrival time. Their requests have the same
-/// write time, and belong to the same segment of the session. [`settle`](Self::settle) therefore counts all replies
-/// without an error together.
+/// Counts the replies of one read of a socket. The replies have the same arrival time. The requests of these replies
+/// have the same write time, and belong to the same segment of the session. [`settle`](Self::settle) therefore counts
+/// all replies without an error together.
 pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
@@ -121,8 +121,8 @@ impl<'a> Replies<'a> {
         self.buffer.operations.parts
     }
 
-    /// Returns whether the replies to an operation must be examined one by one, because an operation has several
-    /// replies or conflicts are possible.
+    /// Returns whether the replies to an operation must be examined one by one. An operation needs this if it has
+    /// several replies, or if conflicts are possible.
     #[inline]
     pub(super) fn by_replies(&self, op: OpId) -> bool {
         self.taken[op.index()].by_replies

@@ -18,7 +18,7 @@ use crate::{
 
 /// The largest change of the gaps while a schedule is corrected: a thousandth. Clocks of machines differ far less.
 const MOST_STRETCH: f64 = 0.001;
-/// The time in which a schedule is corrected, unless one gap between requests is longer.
+/// The time in which a schedule is corrected. If one gap between requests is longer, the correction takes one gap.
 const SLIPS_OVER_NS: f64 = 0.5 * SECOND_NS as f64;
 
 /// The due times of one worker's requests, in order.
@@ -27,7 +27,7 @@ pub(super) struct Schedule {
     /// The due time, in ns, of the point that is `from_ns` after the schedule's beginning.
     start_ns: u64,
     from_ns: f64,
-    /// The lengths of gaps on the clock of this process, as a share of their lengths in the schedule.
+    /// The lengths of gaps on the clock of this process, divided by their lengths in the schedule.
     stretch: f64,
     /// The slip that the due time at `start_ns` contains; see [`slip_to`](Self::slip_to).
     pub(super) slipped_ns: f64,

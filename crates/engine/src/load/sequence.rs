@@ -37,11 +37,11 @@ pub(super) struct Sequence {
     missed: Vec<bool>,
     /// The CAS value (item number) in the current reply.
     cas: u64,
-    /// Operations whose next step is not written yet, in their order in the batch.
+    /// Operations with a next step that is not written yet, in the order of the batch.
     waiting: Vec<PendingStep>,
 }
 
-/// An operation whose next step is not written yet.
+/// An operation with a next step that is not written yet.
 #[derive(Debug)]
 struct PendingStep {
     op: OpId,
@@ -54,8 +54,8 @@ struct PendingStep {
 }
 
 impl Sequence {
-    /// Creates the state of a batch of `batch` operations, whose first steps are written. `later` contains the other
-    /// steps. `values` contains the values of all steps.
+    /// Creates the state of a batch of `batch` operations. Their first steps are already written. `later` contains the
+    /// other steps. `values` contains the values of all steps.
     pub(super) fn new(batch: u32, later: Vec<OutgoingRequests>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
         let [failed, missed] = [Vec::new(), Vec::new()];
@@ -147,8 +147,9 @@ impl Sequence {
         Some((next, values?))
     }
 
-    /// Returns all incomplete operations, and for each of them whether it had an error. The incomplete operations are
-    /// the `unanswered` operations of the last written step, and the operations that wait for their next step.
+    /// Returns all incomplete operations, each with a flag that says whether the operation had an error. The incomplete
+    /// operations are the `unanswered` operations of the last written step, and the operations that wait for their next
+    /// step.
     pub(super) fn unanswered(
         &self,
         unanswered: &[OpId],

@@ -67,8 +67,8 @@ impl LoadSetting {
         self.phase.prefill().is_some() && is_same
     }
 
-    /// Returns the phase after a change to `knobs` at `since_ns`, and the workloads whose prefill is done at this
-    /// time. `is_filled` says whether the current prefill is done.
+    /// Returns the phase after a change to `knobs` at `since_ns`. Also returns the workloads whose prefill is done by
+    /// then. `is_filled` says whether the current prefill is done.
     pub(super) fn phase_for(
         &self,
         knobs: &Knobs,
@@ -88,8 +88,8 @@ impl LoadSetting {
         (fill_first(phase, (knobs, dialect), since_ns, &filled), filled)
     }
 
-    /// Removes `workload` from the workloads whose prefill is done, so that the keys of `workload` are
-    /// written again.
+    /// Returns this setting without `workload` among the workloads whose prefill is done. The keys of `workload` are
+    /// then written again.
     pub(super) fn forgetting(mut self, workload: &Workload) -> Self {
         self.filled.retain(|other| !has_same_prefill(workload, other));
         self

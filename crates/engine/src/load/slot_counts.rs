@@ -3,8 +3,7 @@
 
 use crate::protocol::SLOTS;
 
-/// A slot is busy if the slot gets at least one in 32 requests. If the keys are used evenly, no slot gets as many
-/// requests.
+/// A slot is busy if it gets at least one in 32 requests. If the keys are used evenly, no slot gets as many requests.
 const SHARE: u32 = 32;
 /// A slot with fewer requests than this is not busy.
 const FEWEST: u32 = 4;

@@ -20,7 +20,7 @@ pub struct ProbeReport<T> {
 /// The results of the ping probe. The probe sends PINGs on a schedule, on its own connection.
 ///
 /// If the kernel takes timestamps for the connection, each round trip is the sum of three parts: `send`, `kernel` and
-/// `pickup`. Each round trip in `rtt` is then counted in all three parts, or else in `left_out`.
+/// `pickup`. If the parts of a round trip are unknown, the round trip is counted in `left_out`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ping {
     /// The round trips. A round trip is the time from the due time of a PING to the last byte of its PONG. Only good
@@ -47,7 +47,7 @@ pub struct Ping {
     /// unix socket, on systems other than Linux, and without a connection.
     pub tcp: Option<TcpRtt>,
     /// Failed PINGs by kind: a server error's prefix, `timeout`, `refused`, `reset`, `unreachable`, `protocol`, or
-    /// `missed` if redyno itself did not run.
+    /// `missed`. `missed` means that redyno itself did not run.
     pub errors: BTreeMap<String, u64>,
     /// How long the oldest unanswered PING had waited at the end of the interval, in µs. The value is 0 if all PINGs
     /// were answered. While the server stalls, the stall is visible in this field. After the stall, the stall is

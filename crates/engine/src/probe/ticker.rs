@@ -41,7 +41,8 @@ impl Ticker {
         self.over(now_ns).map(|end_ns| self.close(end_ns, body()))
     }
 
-    /// Returns the end of the tick, or of the last of several missed ticks, if the tick is over at `now_ns`.
+    /// Returns the end of the tick if the tick is over at `now_ns`. If several ticks were missed, returns the end of
+    /// the last of these ticks.
     pub(super) fn over(&self, now_ns: u64) -> Option<u64> {
         (now_ns >= self.end_ns).then(|| now_ns / self.length_ns * self.length_ns)
     }

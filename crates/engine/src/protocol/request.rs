@@ -36,7 +36,7 @@ struct TemplatePiece {
     /// The bytes, padded to whole blocks.
     blocks: Vec<[u8; BLOCK]>,
     length: usize,
-    /// The position of each slot of digits in the bytes, and the index of the source that supplies its numbers.
+    /// For each slot of digits: its position in the bytes, and the index of the source of its numbers.
     digits: Vec<(usize, u16)>,
     then: NextSlot,
 }

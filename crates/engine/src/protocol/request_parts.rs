@@ -131,8 +131,8 @@ pub(super) enum ArgumentHead {
     Line(Vec<ArgumentPart>),
 }
 
-/// Fills the slots of a request, in the order in which they are sent. Only a value of random size is not filled in
-/// order: the value is drawn before its length is written. `source` and `kind` are the indices that the template uses.
+/// Fills the slots of a request, in the order in which they are sent. There is one exception: the filler draws a value
+/// of random size before it writes the length of the value. `source` and `kind` are the indices that the template uses.
 pub trait FillSlots {
     /// A value that was drawn and is not written yet.
     type Value: Copy;

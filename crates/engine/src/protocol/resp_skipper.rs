@@ -49,7 +49,7 @@ pub struct RespSkipper {
     ahead: u64,
     /// The number of bytes of a bulk string that are still to come, including the CRLF after the string.
     payload: u64,
-    /// The cursor at the beginning of the reply while its digits are being read.
+    /// The cursor at the beginning of the reply, as long as its digits are being read.
     cursor: Option<u64>,
     /// The line that is being read.
     line: PartialLine,
@@ -188,8 +188,8 @@ impl RespSkipper {
         part
     }
 
-    /// Returns the element that begins with `header`, if the element is at the top level and not an error. If cursors
-    /// are requested ([`ReplyParts::Cursors`]), begins to read a cursor instead. Must be called before `enter`.
+    /// Returns the element that begins with `header`, if it is at the top level and not an error. If cursors are
+    /// requested ([`ReplyParts::Cursors`]), begins to read a cursor instead. Must be called before `enter`.
     fn element(&mut self, header: &Header, parts: ReplyParts) -> Option<ReplyPiece<'static>> {
         // `open` exceeds `ahead` while an element with elements of its own is open.
         let begins = self.inside == RespState::Reply && self.open == self.ahead;

@@ -5,7 +5,7 @@
 pub const MOST_DIMENSIONS: usize = 32_768;
 /// The number of clusters among which the vectors are divided.
 const CLUSTERS: u64 = 256;
-/// The standard deviation of vectors around the centre of their cluster, divided by the standard deviation of the
+/// The standard deviation of vectors around the centre of their cluster. The unit is the standard deviation of the
 /// centres around the origin.
 const SPREAD: f32 = 0.7;
 

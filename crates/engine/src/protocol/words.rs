@@ -1,6 +1,6 @@
 //! The words that redyno's messages use for each protocol. Redis, memcached and HTTP have different words.
 
-/// The words that messages to the user contain for servers of one dialect (protocol).
+/// The words that redyno's messages use for servers of one dialect (protocol).
 #[derive(Debug, PartialEq, Eq)]
 pub struct DialectWords {
     /// The name of the server.

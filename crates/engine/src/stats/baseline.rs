@@ -249,7 +249,7 @@ impl LevelWatch {
         }
     }
 
-    /// Adds the latest values to the baseline, because they do not belong to a shift.
+    /// Adds the latest values to the baseline, because these values do not belong to a shift.
     fn settle(&mut self) {
         self.doubtful.drain(..).for_each(|(t_s, value)| self.baseline.push(t_s, value));
     }

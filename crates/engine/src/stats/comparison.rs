@@ -106,8 +106,8 @@ pub enum Reason {
     },
     /// Noise alone does not explain the difference. A drift of the machine may explain the difference.
     Drift,
-    /// A few unusual seconds cause the difference. The difference of the whole measurements is outside the
-    /// confidence interval of single seconds.
+    /// A few unusual seconds cause the difference. The difference of the whole measurements lies outside the confidence
+    /// interval of single seconds.
     SingleSeconds {
         /// The lower end of the confidence interval for a usual second, as a share of the first side.
         low: f64,

@@ -26,8 +26,8 @@ pub fn nines_of(quantile: f64) -> f64 {
     -(1.0 - quantile.clamp(0.0, 1.0)).log10()
 }
 
-/// Returns how many nines an axis needs to show all percentiles that `count` samples support. The result is from 2 to
-/// [`MOST_NINES`].
+/// Returns how many nines an axis needs, so that it shows all percentiles that `count` samples support. The result is
+/// from 2 to [`MOST_NINES`].
 pub fn nines_for(count: u64) -> u32 {
     let supported = (count as f64 / ENOUGH_ABOVE).max(1.0).log10();
     ((supported - 1e-9).ceil().max(0.0) as u32).clamp(LEAST_NINES, MOST_NINES)

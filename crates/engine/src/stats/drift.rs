@@ -90,8 +90,8 @@ impl Blocks {
         self.0[BLOCKS - 1].middle_s - self.0[0].middle_s
     }
 
-    /// Runs the Kalman filter with an unknown initial level, noise of variance 1 per value and a random walk of
-    /// variance `walk` per second. Returns the sum of the squared normalized innovations, and the sum of the
+    /// Runs the Kalman filter with an unknown initial level. The noise has variance 1 per value, and the random walk
+    /// has variance `walk` per second. Returns the sum of the squared normalized innovations, and the sum of the
     /// logarithms of their variances.
     fn unexpected(&self, walk: f64) -> (f64, f64) {
         let (mut level, mut variance) = (self.0[0].mean, 1.0 / self.0[0].n);
@@ -180,7 +180,7 @@ impl Uncertainty {
         self.errors.iter().map(|(weight, error)| weight * beyond(difference / error, FREEDOM)).sum()
     }
 
-    /// Returns the size of a difference that noise and drift alone exceed with this probability.
+    /// Returns the absolute difference that noise and drift alone exceed with this probability.
     pub fn exceeded_with(&self, chance: f64) -> f64 {
         falls_below(chance, |difference| self.chance(difference))
     }

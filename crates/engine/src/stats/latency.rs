@@ -91,8 +91,8 @@ impl Latency {
     }
 
     /// Returns the percentile for the share `quantile` (0 to 1) by the definition of HdrHistogram. The percentile is
-    /// the smallest recorded value with at least this share of all samples at or below the value. The result is never
-    /// above the true maximum, and is 0 for an empty distribution.
+    /// the smallest recorded value with at least this share of all samples at or below it. The result is never above
+    /// the true maximum, and is 0 for an empty distribution.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let Totals { count, min_ns, max_ns, .. } = self.totals;
         let rank = ((quantile * count as f64).ceil() as u64).clamp(1, count.max(1));

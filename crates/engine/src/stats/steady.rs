@@ -3,8 +3,8 @@
 //!
 //! Consecutive values depend on each other. So n consecutive values are worth n(1−ρ)/(1+ρ) independent values. Here, ρ
 //! is the correlation of neighbouring values (lag 1), corrected for the bias of short series (Marriott and Pope,
-//! Biometrika 41, 1954). A negative correlation counts as 0. A rising or falling series has a high correlation, so it
-//! needs many values to be steady. This module does no I/O.
+//! Biometrika 41, 1954). A negative correlation counts as 0. A rising or falling series has a high correlation, so such
+//! a series needs many values to be steady. This module does no I/O.
 
 /// The smallest number of values.
 const LEAST: usize = 12;

@@ -23,7 +23,7 @@ use super::{
 pub const COMPUTED: [&str; 7] = ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
 /// The longest valid latency: ten years, in µs.
 const LONGEST_US: f64 = 315_360_000.0 * 1e6;
-/// The mean may be below the minimum or above the maximum by this relative rounding error.
+/// The largest relative rounding error by which the mean may be below the minimum or above the maximum.
 const ROUNDING: f64 = 1e-9;
 /// The number of significant digits of a [`coarse`] text.
 const COARSE_DIGITS: u8 = 1;

@@ -135,8 +135,8 @@ impl Chooser {
         self.form.named(self.first + place)
     }
 
-    /// Draws a key of a set with new keys, or the key that all operations of a turn share. Returns the number in the
-    /// key's name.
+    /// Draws a key of a set with new keys. If all operations of a turn share one key, returns this key. Returns the
+    /// number in the key's name.
     fn choose_rarely(&self, set: usize, draws: &mut Draws) -> u64 {
         let answered = self.counters.growth.answered();
         let known = draws.place_of_turn.filter(|_| self.by_turn);
@@ -180,7 +180,7 @@ impl Chooser {
 
     /// Draws a key as YCSB does. A hash maps a rank to one of the keys that will exist in the end. If this key does not
     /// exist yet, the draw is repeated. redyno does not know the final number of keys. redyno assumes twice the initial
-    /// number. If that is too low, redyno assumes the present number, rounded up to a power of two.
+    /// number. If this is too low, redyno assumes the present number of keys, rounded up to a power of two.
     fn ycsb(&self, n: u64, draws: &mut Draws) -> u64 {
         let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
@@ -334,8 +334,8 @@ pub(super) fn share(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// Returns the seed of one client, from the seed of the run and the client's number among the clients of all workers.
-/// Even similar seeds lead to independent random numbers, because the generator mixes the seed.
+/// Returns the seed of one client. It is computed from the seed of the run and from the client's number among the
+/// clients of all workers. Even similar seeds lead to independent random numbers, because the generator mixes the seed.
 pub fn client_seed(seed: u64, number: usize) -> u64 {
     seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }

@@ -1,4 +1,4 @@
-//! Decides for a command of a workload which replies are misses, and which keys it writes.
+//! Decides which replies to a workload's command are misses, and which keys the command writes.
 
 use super::{command_keys::keys_of, command_traits::command_traits};
 

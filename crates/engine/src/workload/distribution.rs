@@ -31,8 +31,8 @@ pub enum Distribution {
     Partitioned,
     /// Each client draws all keys in its own sequence (memtier's S). After the last key, the first key follows.
     SequentialByClient,
-    /// Zipf's law: how often a key of rank r is drawn is proportional to 1/r^exponent. The ranks are scattered over the
-    /// numbers of the keys.
+    /// Zipf's law: the key of rank r is drawn in proportion to 1/r^exponent. The ranks are scattered over the numbers
+    /// of the keys.
     Zipfian(f64),
     /// Zipf's law in the order of the numbers. The key with the lowest number is the hottest (memtier's Z).
     ZipfianInOrder(f64),

@@ -20,10 +20,10 @@ pub struct Footprint {
 }
 
 impl Workload {
-    /// Returns the data on the server after the prefill and the operations with a weight above 0 have written
-    /// every possible key. The load has `keyspace` keys and values of `value_size` bytes. The values of a
-    /// step are counted for the first set of keys in the step. If several steps write to the same set, only
-    /// the largest values are counted.
+    /// Returns the largest amount of data on the server: the prefill and the operations with a weight above 0 have
+    /// written every possible key. The load has `keyspace` keys and values of `value_size` bytes. The values of a step
+    /// are counted for the first set of keys in the step. If several steps write to the same set, only the largest
+    /// values are counted.
     pub fn footprint(&self, keyspace: u64, value_size: u32) -> Footprint {
         if let Some(trace) = &self.trace {
             let (bytes, each) = (trace.written as f64, trace.largest as f64);

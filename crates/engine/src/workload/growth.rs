@@ -40,8 +40,8 @@ impl NewKeys {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// Returns the number of the key that reply number `nth` to an insert belongs to. The `answered` replies are
-    /// numbered from 0. Returns `None` if the number of the key is no longer stored.
+    /// Returns the number of the key whose insert got reply number `nth`. The `answered` replies are numbered from 0.
+    /// Returns `None` if the number of the key is no longer stored.
     #[inline]
     pub(super) fn nth(&self, nth: u64, answered: u64) -> Option<u64> {
         let kept = self.newest.get().filter(|_| answered - nth <= KEPT);

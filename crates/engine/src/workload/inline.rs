@@ -102,7 +102,7 @@ impl Workload {
     }
 }
 
-/// Returns `text` with N copies of the words in place of each `{repeat N: WORDS}`. In each copy, `{i}` becomes the
+/// Returns `text`, in which N copies of the words replace each `{repeat N: WORDS}`. In each copy, `{i}` becomes the
 /// number of the copy, from 0. An invalid repetition stays unchanged.
 pub(super) fn written_out(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

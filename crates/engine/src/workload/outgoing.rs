@@ -122,7 +122,7 @@ impl OutgoingRequests {
         while self.left_out.pop_if(|left_out| left_out.at >= start).is_some() {}
     }
 
-    /// Returns the first invalid key since the last call, if a request was removed because of such a key.
+    /// Returns the first invalid key since the last call, if a request was removed because of an invalid key.
     pub fn take_refused(&mut self) -> Option<Vec<u8>> {
         self.refused.take()
     }

@@ -10,7 +10,7 @@ use super::{
     step::{CommandStep, Fragment},
 };
 
-/// A step of the prefill, and the keys for which this step runs, once for each key.
+/// A step of the prefill, with the keys of this step. The step runs once for each key.
 pub(super) struct PrefillStep {
     pub(super) step: CommandStep,
     pub(super) numbers: Range<u64>,
@@ -30,7 +30,7 @@ impl PrefillStep {
 }
 
 impl Workload {
-    /// Returns the steps of the prefill as operations that have the names of their commands.
+    /// Returns the steps of the prefill as operations. Each operation has the name of its command.
     pub(super) fn prefill_operations(&self) -> Vec<Operation> {
         let compiled = &self.compiled().prefill;
         let operation = |(place, text): (usize, &String)| {

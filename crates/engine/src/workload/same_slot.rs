@@ -3,8 +3,8 @@
 //! ```text
 //!  712345 ──► checksum of its digits ──► the next number with this checksum, in blocks of 100 000 numbers
 //! ```
-//! The slot of a name is a CRC16 without a start value. This checksum is linear. Two names that differ only in their
-//! digits therefore have the same slot if the checksums of their digits are equal. The text around the digits has no
+//! The slot of a name is a CRC16 without a start value. This checksum is linear. If two names differ only in their
+//! digits, and the checksums of the digits are equal, the names have the same slot. The text around the digits has no
 //! effect. One table of all five-digit endings, ordered by checksum, is enough for all sets of keys.
 
 use std::{ops::Range, sync::LazyLock};

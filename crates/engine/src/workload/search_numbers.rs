@@ -11,7 +11,7 @@ pub const MAX_SEARCH_NUMBER: u32 = 1_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchNumber {
     /// The number of nearest neighbours. In a search, the number of neighbours is the number after `KNN`, `COUNT` or
-    /// `"k":`. The number after `LIMIT 0` or `"size":` in the same search is the same number.
+    /// `"k":`. In the same search, the number after `LIMIT 0` or `"size":` is also the number of neighbours.
     Neighbours,
     /// The number of candidates that the server keeps during a search. In a search, the number of candidates is the
     /// number after `EF_RUNTIME`, `EF` or `"ef_search":`.

@@ -63,8 +63,8 @@ impl NumberSource {
     }
 }
 
-/// This number stands for the first part of a record, where otherwise the number of a kind of values stands. All
-/// numbers of kinds of values are lower.
+/// A number that stands for the first part of a record, in a field that otherwise contains the number of a kind of
+/// values. All numbers of kinds of values are lower.
 pub(super) const FIELDS: u16 = 1 << 15;
 
 /// The sources of the keys, numbers and values in the slots of a program.

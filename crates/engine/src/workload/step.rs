@@ -133,9 +133,9 @@ impl CommandStep {
         }
     }
 
-    /// Returns the keys and channels outside the run to which the step writes or sends. Each key or channel follows its
-    /// command in the text. If the keys are unknown, the text is only the command. `is_bare` returns whether a set of
-    /// keys has no prefix.
+    /// Returns the keys that the step writes and the channels to which it sends, if they are outside the run. Each key
+    /// or channel follows its command in the text. If the keys are unknown, the text is only the command. `is_bare`
+    /// returns whether a set of keys has no prefix.
     pub(super) fn literal_writes(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
         if self.only_reads() && !self.sends_messages() {

@@ -7,7 +7,7 @@
 //!
 //! This file checks the kinds of values of a workload, and computes the largest number of value bytes in an operation.
 //!
-//! For each size, the number of different values equals the number of positions at which a value can begin in the pool.
+//! For each size, the pool contains as many different values as positions at which a value can begin.
 
 mod cutting;
 
@@ -86,7 +86,7 @@ const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 /// The length of a section of compressible bytes, in bytes. The first bytes of a section are random. The remaining
 /// bytes are all equal.
 const SECTION_LENGTH: f64 = 128.0;
-/// The number of bytes to which deflate compresses the equal bytes of a section.
+/// deflate compresses the equal bytes of a section to this number of bytes.
 const EQUAL_BYTES_COST: f64 = 1.5;
 
 /// The words in texts, with the most frequent words first.

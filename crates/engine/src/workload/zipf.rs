@@ -1,4 +1,4 @@
-//! Zipf's law says how often a rank r from 1 to n occurs: in proportion to 1/r^exponent.
+//! Zipf's law: rank r, from 1 to n, occurs in proportion to 1/r^exponent.
 //!
 //! The numbers of keys are scattered, so that the hottest keys do not have adjacent numbers.
 

@@ -22,7 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The client certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// The file with the certificate, followed by the certificates of the CAs that signed it, in PEM form.
+    /// The PEM file with the certificate. After the certificate, the file contains the certificates of the CAs that
+    /// signed it.
     pub certificate: PathBuf,
     /// The file with the certificate's private key, in PEM form and not encrypted.
     pub key: PathBuf,

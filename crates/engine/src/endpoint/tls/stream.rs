@@ -12,7 +12,7 @@ use rustls::ClientConnection;
 
 use super::{Tls, TlsFailure};
 
-/// The largest number of bytes of TLS records without plaintext that one read accepts: 64 KiB. A record has at most 16
+/// The largest number of bytes that one read accepts without plaintext: 64 KiB of TLS records. A record has at most 16
 /// KiB. Only a hostile server sends many records without data.
 const IN_VAIN: usize = 64 * 1024;
 /// The longest accepted handshake: 1 MiB. The longest chain of certificates has a tenth of this length.

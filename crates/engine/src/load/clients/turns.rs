@@ -108,8 +108,8 @@ impl WorkerClients {
         self.all.iter_mut().for_each(|client| client.numbers.clear());
     }
 
-    /// Puts the unanswered requests of client `i` back into `to`, the requests that the worker may still send.
-    /// Requests are put back only if every request must get a reply. Returns whether any request was put back.
+    /// Puts the unanswered requests of client `i` back into `to`. `to` contains the requests that the worker may still
+    /// send. Requests are put back only if every request must get a reply. Returns whether any request was put back.
     pub(in crate::load) fn give_back(&mut self, i: usize, to: &mut Allowance) -> bool {
         let answered = self.connection(i).map_or(0, |connection| connection.answered());
         let Some(client) = self.all.get_mut(i) else { return false };

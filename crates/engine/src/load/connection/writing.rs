@@ -1,4 +1,4 @@
-//! Writes batches of requests to a connection of the load: first steps, later steps, and the bytes that the
+//! Writes batches of requests to a connection of the load. Writes first steps, later steps, and the bytes that the
 //! socket did not accept at once.
 
 use std::io::{self, Write};

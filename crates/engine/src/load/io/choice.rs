@@ -21,8 +21,8 @@ use super::{Io, IoMethod, RingEventKind, Tag};
 
 /// The length of the whole measurement.
 const LENGTH: Duration = Duration::from_millis(240);
-/// io_uring is chosen only if it saves at least this share of the time. A shorter measurement of a busy machine varies by
-/// some percent, and runs with different methods cannot be compared.
+/// io_uring is chosen only if it saves at least this share of the time. A shorter measurement of a busy machine varies
+/// by some percent. Runs with different methods cannot be compared.
 const LEAST_SAVED: f64 = 0.1;
 /// The number of connections. The ring sends the requests of this many connections at once.
 const SOCKETS: usize = 32;
@@ -98,7 +98,7 @@ fn measured() -> io::Result<[f64; 2]> {
 struct Connections {
     io: Io,
     events: Events,
-    /// For each connection, the end of the worker, and its tag in the ring.
+    /// For each connection, the worker's end of the connection, and the connection's tag in the ring.
     near: Vec<(UnixStream, Option<Tag>)>,
     far: Vec<UnixStream>,
 }

@@ -1,5 +1,5 @@
-//! How the load's connections read and write: with a poll loop, and on request with an io_uring ring. The ring serves
-//! connections that are open and have no TLS.
+//! How the load's connections read and write. They always use a poll loop, and can also use an io_uring ring. The ring
+//! serves connections that are open and have no TLS.
 //!
 //! ```text
 //!  connecting, greeting, TLS ──► poll loop ─┐
@@ -84,7 +84,7 @@ impl FromStr for IoMethod {
     }
 }
 
-/// Identifies a connection in a ring, by its lane and by a number from 1 that is unique in the worker.
+/// Identifies a connection in a ring, by its lane and by a number. The number begins at 1 and is unique in the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag {
     pub(super) lane: usize,

@@ -198,8 +198,8 @@ impl Uring {
         }
     }
 
-    /// Returns the next event of a connection. The event contains received bytes, which the function copies into
-    /// `into`, or bytes that were not sent.
+    /// Returns the next event of a connection. The event contains the bytes that were not sent, or received bytes. The
+    /// function copies received bytes into `into`.
     #[inline]
     pub(super) fn next(&mut self, into: &mut [u8]) -> Option<RingEvent> {
         if let Some(unsent) = self.unsent.pop_front() {
@@ -242,7 +242,7 @@ fn settled(entered: io::Result<usize>) -> io::Result<()> {
     }
 }
 
-/// The buffers that the kernel fills, and the ring that passes them to the kernel.
+/// The buffers that the kernel fills, and the ring that passes these buffers to the kernel.
 struct Buffers {
     entries: NonNull<BufRingEntry>,
     memory: Box<[u8]>,

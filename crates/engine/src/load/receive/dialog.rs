@@ -72,7 +72,7 @@ pub(super) struct MessageContext<'a> {
 }
 
 impl MessageContext<'_> {
-    /// Returns the counts of the segment to which a message with this send time belongs, and the receiver's counts.
+    /// Returns the counts of the segment in which a message with this send time was sent, and the receiver's counts.
     fn of(&mut self, sent_ns: u64) -> (&mut ReceivedCounts, &mut ReceiverCounts) {
         if sent_ns >= self.since_ns {
             return (self.current, self.own);
@@ -309,8 +309,8 @@ steps = ["XADD {stream} * m {stamp}{value}"]
 "#;
     const MS: u64 = 1_000_000;
 
-    /// Returns the names of the commands that a receiver of a group sends after each of these replies. Each reply
-    /// comes with its arrival time in ms.
+    /// Returns the names of the commands that a receiver of a group sends after each of these replies. Each reply comes
+    /// with its arrival time in ms.
     fn sent(replies: &[(u64, &[u8])]) -> Vec<String> {
         let table = GROUPS.parse().unwrap();
         let choice = WorkloadChoice::of_table("m", &table, &Settings::default()).unwrap();

@@ -52,7 +52,7 @@ impl MissingMessages {
     }
 }
 
-/// Asks a server how many messages of a channel it stores. Returns `None` if the server refuses the question, or does
+/// Asks a server how many messages of a channel it stores. Returns `None` if the server refuses the command, or does
 /// not answer before `deadline`.
 pub(super) fn stored(talk: &mut Talk, messages: &Messages, channel: usize, deadline: Instant) -> Option<u64> {
     let name = &messages.names[channel];
@@ -67,8 +67,8 @@ pub(super) fn stored(talk: &mut Talk, messages: &Messages, channel: usize, deadl
     }
 }
 
-/// Returns how many entries of a stream no receiver has read or acknowledged, from the reply to XINFO GROUPS. Servers
-/// before Redis 7.0 do not report the unread entries.
+/// Returns how many entries of a stream no receiver has read or acknowledged. The number comes from the reply to XINFO
+/// GROUPS. Servers before Redis 7.0 do not report the unread entries.
 fn unread(groups: &RespValue) -> Option<u64> {
     let is_own = |group: &&[RespValue]| field(group, b"name").and_then(RespValue::text) == Some(GROUP);
     let group = groups.list()?.iter().filter_map(RespValue::list).find(is_own)?;

@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-/// How long a gap in the numbers may last before it is a loss: 1 s. The time of a gap is the time from the send time of
-/// the message after the gap to the send time of the newest message.
+/// How long a gap in the numbers may last before it is a loss: 1 s. The gap begins at the send time of the message
+/// after the gap, and lasts until the send time of the newest message.
 const GRACE_NS: u64 = 1_000_000_000;
 /// The largest number of open gaps. If there are more gaps, the oldest gap counts as a loss.
 const MOST_GAPS: usize = 10_000;
@@ -52,8 +52,8 @@ impl MessageNumbers {
         }
     }
 
-    /// Takes the message with this number and send time. Returns the kind of the message, and how many messages this
-    /// message shows to be lost.
+    /// Takes the message with this number and send time. Returns the kind of the message, and the number of messages
+    /// that are now known to be lost.
     pub(super) fn take(&mut self, number: u64, sent_ns: u64) -> (MessageStatus, u64) {
         if number >= self.next {
             if number > self.next {

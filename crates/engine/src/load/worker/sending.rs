@@ -19,8 +19,8 @@ const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 /// How often a worker checks whether a record of the dataset is available: every 1 ms.
 const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
 
-/// How many batches a client of a closed loop generates at most until a batch has a valid request. With several
-/// servers, this number counts requests instead of batches.
+/// The largest number of batches that a client of a closed loop generates until a batch has a valid request. With
+/// several servers, this number counts requests instead of batches.
 pub(super) const TRIES: u32 = 100;
 /// How long a client waits after [`TRIES`] batches without a valid request: 1 ms.
 const REFUSED_PAUSE_NS: u64 = 1_000_000;

@@ -60,10 +60,10 @@ impl Worker {
         }
     }
 
-    /// Sets the number of clients and the rate to the values of the knobs. While the load is off, open connections stay
-    /// open. Before the load is switched on for the first time, no connection is opened. Due requests that were not
-    /// sent at the old rate are counted in the old segment. These requests count as unsent if the load is switched off,
-    /// and as shed otherwise. If `were_limited` is true, these requests also count against the limit on requests.
+    /// Applies the number of clients and the rate of the knobs. While the load is off, open connections stay open.
+    /// Before the load is switched on for the first time, no connection is opened. Due requests that were not sent at
+    /// the old rate are counted in the old segment. These requests count as unsent if the load is switched off, and as
+    /// shed otherwise. If `were_limited` is true, these requests also count against the limit on requests.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
         let share = self.setup.share();

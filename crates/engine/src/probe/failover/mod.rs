@@ -5,9 +5,8 @@
 //!                                                          the owner or a replica ─► the first good reply ─► event
 //! an outage of a server with a name, or with Sentinels  ─► search: the name's address, a PING to it
 //! ```
-//! A failover begins at the due time of the first request that was lost or got no reply. This can be a
-//! request of the ping probe, or a request of a load that [reports](crate::endpoint::NodeOutages) its lost
-//! requests.
+//! A failover begins at the due time of the first request that was lost or got no reply. The request can be a request
+//! of the ping probe, or a request of a load that [reports](crate::endpoint::NodeOutages) its lost requests.
 
 mod bus;
 mod owners;

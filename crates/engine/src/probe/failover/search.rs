@@ -32,7 +32,7 @@ const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
 const LIMIT: Duration = Duration::from_millis(100);
 /// After this time, a search slows down to one try per second: 60 s.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A refused request counts as part of a handover if it was due at most this long before redyno noticed the handover:
+/// A refused request that was due shortly before redyno noticed a handover counts as part of the handover. The limit is
 /// 10 s, in ns.
 const RECENT_NS: u64 = 10_000_000_000;
 /// The time within which the agents of a load report the end of an outage: 1 s. The agents report four times a second.
@@ -72,8 +72,8 @@ impl Tries {
         None
     }
 
-    /// Returns the length of an outage that ended at `end_ns`, and the possible error of this length, both in seconds.
-    /// The search itself got a good reply at `good_ns`.
+    /// Returns the length of an outage that ended at `end_ns`, and the possible error of this length. Both are in
+    /// seconds. The search itself got a good reply at `good_ns`.
     fn length_s(&self, outage: Option<NodeOutage>, (good_ns, end_ns): (u64, u64)) -> (f64, f64) {
         let Some(outage) = outage else { return (0.0, 0.0) };
         let seen_ns = good_ns.min(end_ns);

@@ -116,8 +116,8 @@ pub(super) struct PingAccount {
     messages: Sender<ProbeMessage>,
     /// The PINGs that were due since the last change of the load settings.
     book: PingBook,
-    /// The PINGs that were due before the last change of the load settings and are in no report yet. There is one entry
-    /// for each change with unanswered PINGs, and one for the last change. The oldest change comes first.
+    /// The PINGs that were due before the last change of the load settings, and that no report contains yet. There is
+    /// one entry for each change with unanswered PINGs, and one for the last change. The oldest change comes first.
     ended: Vec<PingBook>,
     /// The time of the last change of the load settings, in ns. The time is 0 before the first change.
     pub(super) changed_ns: u64,
@@ -249,7 +249,8 @@ impl PingAccount {
     }
 
     /// Returns results for each change of the load settings, and resets the counts. The results contain the PINGs that
-    /// were due before the change, with the time of the change. `link_at` returns the state of the link at this time.
+    /// were due before the change. Each result comes with the time of its change. `link_at` returns the state of the
+    /// link at this time.
     pub(super) fn close_ended(&mut self, link_at: impl Fn(u64) -> LinkState) -> Vec<(u64, Ping)> {
         let mut closed = Vec::new();
         for book in &mut self.ended {

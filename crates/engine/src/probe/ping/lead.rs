@@ -13,7 +13,7 @@ use crate::clock::SECOND_NS;
 
 /// The longest lead time: 150 µs.
 const MOST_NS: u64 = 150_000;
-/// At high rates, the lead time is at most the time between two PINGs divided by this number.
+/// At high rates, the lead time is limited to the time between two PINGs, divided by this number.
 const MOST_PART: u64 = 10;
 /// The increase of the lead time after a wake-up that was later than the lead time, in ns. The lead time settles at the
 /// 90th percentile of the lateness. There, increases and decreases balance.

@@ -52,7 +52,7 @@ struct Departing {
     left_wall_ns: Option<i64>,
 }
 
-/// The time when a wait returned, by the session's clock and by the wall clock.
+/// The time when a wait returned, on the session's clock and on the wall clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WakeUp {
     pub at_ns: u64,

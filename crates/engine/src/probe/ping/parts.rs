@@ -19,7 +19,7 @@ use crate::clock::Clock;
 /// The largest number of attempts to read both clocks. An attempt fails if the thread is interrupted between the two
 /// readings.
 const READINGS: usize = 4;
-/// The two clocks count as read at the same time if at most this time is between the two readings, in ns.
+/// The longest time between two clock readings, in ns, at which the two clocks count as read at the same time.
 const CLOSE_ENOUGH_NS: u64 = 200;
 /// The error that rounding and the order of readings can add to the difference between the two clocks.
 const ROUNDING_NS: u64 = 100;
@@ -99,7 +99,7 @@ pub(super) struct Stamps {
     pub wall_now: Wall,
 }
 
-/// The parts of a round trip. The sum of the parts is the round trip, except for the error of the clock readings.
+/// The parts of a round trip. The sum of the parts equals the round trip, apart from the error of the clock readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RoundTripParts {
     /// The time from the due time of the PING to its departure.

@@ -191,8 +191,8 @@ impl PingLoop {
         self.account.send(ProbeMessage::Ping(Box::new(self.ticker.close(end_ns, body))));
     }
 
-    /// Reports the PINGs that were due before a change of the load settings and are in no report yet.
-    /// If the change did not end a tick, the report has the length 0.
+    /// Reports the PINGs that were due before a change of the load settings, and that no report contains yet. If the
+    /// change did not end a tick, the report has the length 0.
     fn report_ended(&mut self) {
         let Self { ticker, link, account, .. } = self;
         for (changed_ns, body) in account.close_ended(|changed_ns| state(link, changed_ns)) {

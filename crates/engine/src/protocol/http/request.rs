@@ -125,8 +125,8 @@ pub(in crate::protocol) fn is_bodiless(method: &str) -> bool {
     method == "HEAD"
 }
 
-/// Checks that a workload with HEAD uses no other method. Either no reply of the workload has a body then, or every
-/// reply may have a body.
+/// Checks that a workload with HEAD uses no other method. The workload then has either no reply with a body, or only
+/// replies that may have a body.
 ///
 /// # Errors
 /// Fails if HEAD is one of several methods.

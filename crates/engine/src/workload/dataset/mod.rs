@@ -5,8 +5,8 @@
 //!  file ─► unpacked ─► lines counted ─► rows ─► batches ──channel──► the current batch ─► one record each
 //!  └──────────────────── one thread ────────────────────┘            └─── all workers ───┘
 //! ```
-//! The file of a dataset is read twice: before the load to count and check the records, and again during the load. Even
-//! for a large file, only a few batches are in memory at a time.
+//! The file of a dataset is read twice. Before the load, redyno counts and checks the records. During the load, redyno
+//! reads them again. Even for a large file, only a few batches are in memory at a time.
 
 mod error;
 mod format;

@@ -206,7 +206,7 @@ mod tests {
 
     type IdAndVector = (String, Vec<f32>);
 
-    /// Returns the ids and vectors of a file and its last record as JSON, or the error.
+    /// Returns the ids and vectors of a file, and the file's last record as JSON. Fails if the file is invalid.
     fn read(path: &Path) -> Result<(Vec<IdAndVector>, String), String> {
         let wanted = ["__field:id__", "__field:vector__", "__record__"].map(|it| Portion::of(it).unwrap());
         let written = |fault: RecordError| format!("{}: {}", fault.line, fault.what);

@@ -13,9 +13,9 @@ use crate::{
 };
 
 impl Program {
-    /// Appends `n` requests at once. The program must have only one operation, and its requests must differ only in the
-    /// numbers of their keys. Returns the number of the operation. In other cases, the function appends nothing and
-    /// returns `None`.
+    /// Appends `n` requests at once. The program must have only one operation. The requests of the operation must
+    /// differ only in the numbers of their keys. Returns the number of the operation. In other cases, the function
+    /// appends nothing and returns `None`.
     #[inline]
     pub fn append_alike(&self, n: u32, draws: &mut Draws, out: &mut OutgoingRequests) -> Option<OpId> {
         let [(_, op, template)] = self.templates.asked.as_slice() else { return None };

@@ -8,8 +8,8 @@ use rustls::{ServerConfig, ServerConnection, crypto::ring, pki_types::PrivateKey
 use super::*;
 use crate::endpoint::{Address, TlsSettings, Trust};
 
-/// A simulated socket with a TLS server. A read returns at most `part` bytes, and `room` bytes can be written before
-/// the socket blocks.
+/// A simulated socket with a TLS server. A read returns at most `part` bytes. At most `room` bytes can be written
+/// before the socket blocks.
 #[derive(Debug)]
 struct Peer {
     server: ServerConnection,

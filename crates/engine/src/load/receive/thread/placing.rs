@@ -67,8 +67,7 @@ impl ReceiverThread {
         }
     }
 
-    /// If the topology has changed, takes the channels that their nodes have refused, and connects to the new
-    /// nodes of these channels.
+    /// If the topology has changed, connects each channel that its node has refused to the channel's new node.
     pub(super) fn follow_topology(&mut self, now_ns: u64) {
         let (Some(spread), Some(outdated)) = (&self.spread, &self.outdated) else { return };
         if Arc::ptr_eq(&spread.cluster.topology(), outdated) {
