@@ -111,7 +111,7 @@ event_kinds! {
         let _ = arguments;
         format!("{} {command}{}", micros(*us), after(" from ", client))
     };
-    /// The number of further slow log entries of the same poll without an event of their own. redyno could not read `unread` of these entries.
+    /// The number of further slow log entries of the same poll without their own event. redyno could not read `unread` of these entries.
     MoreSlowCommands {
         entries: u64,
         #[serde(default)] unread: u64
@@ -193,7 +193,7 @@ event_kinds! {
     NodeLeft { address: String } "left" format!("{address} has left the cluster");
     /// A node that had left has slots again, or is a replica again.
     NodeBack { address: String } "joined" format!("{address} is in the cluster again");
-    /// An agent of the fleet takes part in the load. Its clock is known with an error of at most `error_us` microseconds.
+    /// An agent of the fleet takes part in the load. The agent's clock is known with an error of at most `error_us` microseconds.
     AgentJoined { agent: usize, host: String, error_us: f64 } "agent joined"
         format!("agent {agent} on {host} takes part; its clock is known to ± {error_us:.0} µs");
     /// Agent number `agent` of the fleet does not report any more.
@@ -269,7 +269,7 @@ event_kinds! {
     LoadStopped { cause: String } "load stopped" cause;
     /// The prefill has ended.
     Prefilled { prefilled: PrefillResult } "prefill" prefilled.to_string();
-    /// The first error of a kind. Its message usually begins with the kind.
+    /// The first error of a kind. The error's message usually begins with the kind.
     FirstError { error: String, message: String } "error"
         if message.starts_with(error) { message.clone() } else { format!("{error}: {message}") };
     /// A PING got an error reply.

@@ -126,8 +126,8 @@ impl Cluster {
         Ok(Self { shared, load_outages: NodeOutages::apart(SECOND_NS) })
     }
 
-    /// Returns a cluster with a fixed topology. Its nodes are several servers that store keys by consistent hash. The
-    /// credentials of the first server are used for all servers.
+    /// Returns a cluster with a fixed topology. The nodes of the cluster are several servers that store keys by
+    /// consistent hash. The credentials of the first server are used for all servers.
     ///
     /// # Errors
     /// Fails if the servers cannot share a load.

@@ -1,5 +1,5 @@
 //! The first contact with a server. Checks that the server answers, speaks the expected protocol and accepts the
-//! credentials. If a check fails, this module finds the cause. Its functions block the calling thread.
+//! credentials. If a check fails, this module finds the cause. The functions of this module block the calling thread.
 //!
 //! ```text
 //! connect ─ TLS ─ PING ─ AUTH ─ HELLO 3 ─ SELECT ─ PING

@@ -37,8 +37,8 @@ impl EventKind {
         }
     }
 
-    /// Returns whether this event and `other` are about the same activity. If so, the later event ends the earlier
-    /// event.
+    /// Returns whether this event and `other` are about the same activity. Of two events about the same activity, the
+    /// later event ends the earlier event.
     pub fn continues(&self, other: &Self) -> bool {
         match (self, other) {
             (Shifted { shift }, Shifted { shift: other }) => shift.figure == other.figure,

@@ -47,9 +47,8 @@ impl Bursts {
         (requests / (requests + period - burst), burst / period)
     }
 
-    /// Converts the due time of a request on a schedule without bursts to its due time on the schedule with
-    /// bursts. Both schedules have the same mean rate. Both times count from the beginning of the first
-    /// burst, in ns.
+    /// Converts the due time of a request on a schedule without bursts to its due time on the schedule with bursts.
+    /// Both schedules have the same mean rate. All times count from the beginning of the first burst, in ns.
     pub fn due_ns(self, even_ns: f64) -> f64 {
         self.moved(even_ns, self.shares())
     }

@@ -58,7 +58,7 @@ pub(super) struct NumberedRequest {
 pub(super) struct Quota {
     /// The initial number of operations.
     pub(super) total: u64,
-    /// Whether the requests are divided among the clients. If they are divided, workers have nothing to claim.
+    /// Whether the requests are divided among the clients. If the requests are divided, workers have nothing to claim.
     pub(super) is_parted: bool,
     left: AtomicU64,
     /// The workers that have sent all their requests and have received all replies.

@@ -46,7 +46,7 @@ enum Gaps {
     /// due half an interval after the start.
     Constant { interval_ns: f64, next: u64, stride: u64, bursts: Option<Bursts> },
     /// The next request is due `after_ns` after the start. The Poisson processes of all workers together form one
-    /// Poisson process. Its rate is the sum of the workers' rates.
+    /// Poisson process. The rate of this process is the sum of the workers' rates.
     Poisson { after_ns: f64, later: Poisson },
     /// The next request is due at the next time of a file. `base_us` is the time within the file that corresponds to
     /// the start. One worker sends all requests.

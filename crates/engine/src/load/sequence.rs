@@ -54,8 +54,8 @@ struct PendingStep {
 }
 
 impl Sequence {
-    /// Creates the state of a batch of `batch` operations. Their first steps are already written. `later` contains the
-    /// other steps. `values` contains the values of all steps.
+    /// Creates the state of a batch of `batch` operations. The first steps of the operations are already written.
+    /// `later` contains the other steps. `values` contains the values of all steps.
     pub(super) fn new(batch: u32, later: Vec<OutgoingRequests>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
         let [failed, missed] = [Vec::new(), Vec::new()];

@@ -106,7 +106,7 @@ pub struct TcpRtt {
     pub rtt_min_us: Option<u32>,
 }
 
-/// The results of the wake probe. Its thread sleeps for 10 ms again and again, and measures how late it wakes
+/// The results of the wake probe. The probe's thread sleeps for 10 ms again and again, and measures how late it wakes
 /// up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wake {

@@ -1,5 +1,5 @@
 //! The dialects: the protocols that servers speak. Only this module decides how each dialect encodes commands, finds
-//! the end of a reply, pings and authenticates. It also decides how the dialect appears in a URI.
+//! the end of a reply, pings and authenticates. The module also decides how the dialect appears in a URI.
 //!
 //! | | encodes | end of a reply | pings | authenticates |
 //! |---|---|---|---|---|

@@ -26,7 +26,7 @@ pub enum ReplyParts {
     Elements,
     /// The number at the beginning of Redis' lists: the cursor in a reply to SCAN.
     Cursors,
-    /// No parts. All HTTP requests are HEAD. Their replies have headers and no bodies.
+    /// No parts. All HTTP requests are HEAD. Replies to HEAD have headers and no bodies.
     Headers,
 }
 

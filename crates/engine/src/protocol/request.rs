@@ -125,8 +125,8 @@ impl Template {
         Self { pieces: making.pieces }
     }
 
-    /// Returns whether all slots are digits with numbers from the first `sources` sources. If so, all requests have the
-    /// same length.
+    /// Returns whether all slots are digits with numbers from the first `sources` sources. Requests from such a
+    /// template all have the same length.
     pub fn has_only_digits(&self, sources: usize) -> bool {
         let [only] = self.pieces.as_slice() else { return false };
         let digits = only.digits.iter().all(|(_, source)| usize::from(*source) < sources);

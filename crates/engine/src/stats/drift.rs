@@ -49,7 +49,7 @@ const UNSEEN: f64 = 2.0;
 /// the walk between the middles of the blocks.
 const OF_MEANS: f64 = 2.0 / 3.0;
 
-/// The smallest variance of the noise in the calculation. This is the variance of a deviation of one part in a million.
+/// The smallest variance of the noise in the calculation. A deviation of one part in a million has this variance.
 const LEAST_NOISE: f64 = 1e-12;
 
 /// A series of values, divided into [`BLOCKS`] blocks.
@@ -150,7 +150,8 @@ pub struct Uncertainty {
 }
 
 impl Uncertainty {
-    /// Computes the uncertainty of the difference between `one` and `other`. Their order does not matter.
+    /// Computes the uncertainty of the difference between `one` and `other`. The order of `one` and `other` does not
+    /// matter.
     pub fn between(one: &Blocks, other: &Blocks) -> Self {
         let is_first = one.0[0].middle_s <= other.0[0].middle_s;
         let (first, second) = if is_first { (one, other) } else { (other, one) };

@@ -334,7 +334,7 @@ pub(super) fn share(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// Returns the seed of one client. It is computed from the seed of the run and from the client's number among the
+/// Returns the seed of one client. The seed is computed from the seed of the run and from the client's number among the
 /// clients of all workers. Even similar seeds lead to independent random numbers, because the generator mixes the seed.
 pub fn client_seed(seed: u64, number: usize) -> u64 {
     seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))

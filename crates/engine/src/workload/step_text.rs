@@ -19,9 +19,9 @@ impl CommandStep {
     /// hash of a key. `.hash` can also follow `.new`, `.same` and `.same_slot`. `{repeat 10: field{i} {value}}` is
     /// expanded. Other braces stay unchanged.
     ///
-    /// Quotes have the same meaning as in redis-cli. `"a b"` is one word. Its escapes `\n`, `\r`, `\t`, `\b`, `\a`,
-    /// `\xHH`, `\"` and `\\` each stand for one byte. `'a b'` is one word. Its only possible escape is `\'`. Within
-    /// braces, a quote is a plain character, so JSON needs no escapes.
+    /// Quotes have the same meaning as in redis-cli. `"a b"` is one word. In double quotes, the escapes `\n`, `\r`,
+    /// `\t`, `\b`, `\a`, `\xHH`, `\"` and `\\` each stand for one byte. `'a b'` is one word. In single quotes, the only
+    /// possible escape is `\'`. Within braces, a quote is a plain character, so JSON needs no escapes.
     pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
         let text = inline::written_out(text);
         let mut reading = StepParser::default();

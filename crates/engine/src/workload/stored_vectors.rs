@@ -1,5 +1,5 @@
-//! The vectors of a dataset as a server stores them. redyno computes the exact neighbours of a search from
-//! them.
+//! The vectors of a dataset as a server stores them. redyno computes the exact neighbours of a search from these
+//! vectors.
 
 use std::collections::HashMap;
 

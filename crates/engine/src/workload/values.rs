@@ -45,8 +45,8 @@ impl Workload {
         self.active_steps().flat_map(CommandStep::fragments).any(|fragment| fragment.draws().is_some())
     }
 
-    /// Returns whether the workload sends values, and all kinds of these values define their sizes. If so, the load's
-    /// value size has no effect.
+    /// Returns whether the workload sends values, and all kinds of these values define their sizes. The load's value
+    /// size has no effect on such a workload.
     pub fn has_own_sizes(&self) -> bool {
         let kinds: Vec<_> = self.value_kinds().collect();
         let used = &self.compiled().values;

@@ -95,7 +95,7 @@ impl Zipf {
 }
 
 /// Draws ranks from 0 on, as YCSB's scrambled generator does. The method approximates Zipf's law with the exponent
-/// 0.99. Its source is Gray and others, "Quickly generating billion-record synthetic databases", SIGMOD 1994.
+/// 0.99. The source is Gray and others, "Quickly generating billion-record synthetic databases", SIGMOD 1994.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct YcsbZipf {
     alpha: f64,

@@ -6,8 +6,8 @@ use std::{
 
 use super::*;
 
-/// Starts a cluster node. The node answers the n-th CLUSTER SLOTS request with `answers(n, port)`. It answers every
-/// other command with PONG. Returns the target of the node, and the number of CLUSTER SLOTS requests so far.
+/// Starts a cluster node. The node answers the n-th CLUSTER SLOTS request with `answers(n, port)`. The node answers
+/// every other command with PONG. Returns the target of the node, and the number of CLUSTER SLOTS requests so far.
 fn node(answers: impl Fn(usize, u16) -> String + Send + Sync + 'static) -> (Target, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

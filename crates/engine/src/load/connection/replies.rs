@@ -17,8 +17,8 @@ use crate::{
     workload::OpId,
 };
 
-/// The list of operations shrinks if it is too large. It is too large when its capacity exceeds the sum of [`MIN_ROOM`]
-/// and this multiple of the last batch's length.
+/// The list of operations shrinks when its capacity exceeds a limit. The limit is this multiple of the last batch's
+/// length, plus [`MIN_ROOM`].
 const ROOMY: usize = 4;
 /// The list of operations never shrinks if its capacity is at most this.
 const MIN_ROOM: usize = 64;

@@ -1,5 +1,5 @@
-//! How the load's connections read and write. They always use a poll loop, and can also use an io_uring ring. The ring
-//! serves connections that are open and have no TLS.
+//! How the load's connections read and write: always with a poll loop, and optionally with an io_uring ring as well.
+//! The ring serves connections that are open and have no TLS.
 //!
 //! ```text
 //!  connecting, greeting, TLS ──► poll loop ─┐

@@ -6,7 +6,7 @@
 //! ```
 //! A round also reads data that arrives while the worker reads other sockets. With a single timestamp per round, a
 //! measured latency could be too short by the length of the round. With a new timestamp every 32 sockets, the error is
-//! at most 60 µs. This is about the time to read 32 sockets. The caller passes the clock, so this module does no I/O.
+//! at most 60 µs. Reading 32 sockets takes about this time. The caller passes the clock, so this module does no I/O.
 
 /// The number of sockets that share a timestamp. Reading the clock takes a fiftieth of the time that reading a socket
 /// takes.

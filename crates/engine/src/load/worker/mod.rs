@@ -144,8 +144,8 @@ pub(super) struct Worker {
     stage: WorkerStage,
     reported_errors: ErrorKinds,
     losses: ConnectionLosses,
-    /// Whether a connection was opened since the last loss. If so, the next reply ends an outage of a server outside a
-    /// cluster.
+    /// Whether a connection was opened since the last loss. After such an opening, the next reply ends an outage of a
+    /// server outside a cluster.
     recovers: bool,
     /// Measures the CPU time of this thread. `None` until the thread runs.
     own: Option<OwnThread>,

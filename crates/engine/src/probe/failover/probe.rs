@@ -39,8 +39,8 @@ pub struct FailoverPlan {
     pub outages: NodeOutages,
     /// The outages that the load reports, by node.
     pub load_outages: NodeOutages,
-    /// Whether agents generate the load. Their reports arrive later. A failover lasts until all agents get good replies
-    /// again.
+    /// Whether agents generate the load. The reports of agents arrive later. A failover lasts until all agents get good
+    /// replies again.
     pub has_agents: bool,
 }
 

@@ -72,8 +72,8 @@ impl Tries {
         None
     }
 
-    /// Returns the length of an outage that ended at `end_ns`, and the possible error of this length. Both are in
-    /// seconds. The search itself got a good reply at `good_ns`.
+    /// Returns the length of an outage that ended at `end_ns`, and the possible error of this length. The length and
+    /// the error are in seconds. The search itself got a good reply at `good_ns`.
     fn length_s(&self, outage: Option<NodeOutage>, (good_ns, end_ns): (u64, u64)) -> (f64, f64) {
         let Some(outage) = outage else { return (0.0, 0.0) };
         let seen_ns = good_ns.min(end_ns);

@@ -19,8 +19,8 @@ pub(in crate::protocol) fn encode(words: &[&[u8]]) -> Vec<u8> {
 
 /// Returns the greeting: a ping and, if there is a password, the authentication before the ping.
 ///
-/// To authenticate, a client sends a `set` of any key. Its value contains the user and the password. The item expires
-/// at once, so a server without authentication does not store the password.
+/// To authenticate, a client sends a `set` of any key. The value of this `set` contains the user and the password. The
+/// item expires at once, so a server without authentication does not store the password.
 pub(in crate::protocol) fn introduce(who: &GreetingParameters) -> Vec<(GreetingCommand, Vec<u8>)> {
     let auth = who.password.map(|password| {
         let value = format!("{} {password}", who.user.unwrap_or_default());

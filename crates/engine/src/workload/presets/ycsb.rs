@@ -12,7 +12,7 @@
 //! ycsb-f       50                                       50   zipfian
 //! ```
 //! Proportions, key names and distributions come from YCSB's workload files. As in YCSB's Redis binding, a sorted set
-//! with the names of all records is the index for scans. Its order is the order of Java's `hashCode` of the names.
+//! with the names of all records is the index for scans. The index has the order of Java's `hashCode` of the names.
 
 use std::{collections::BTreeMap, sync::Arc};
 
