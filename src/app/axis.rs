@@ -30,7 +30,7 @@ use crate::{
     session::{Timeline, timeline::Window},
 };
 
-/// The horizontal axis of a chart. It defines the period of time in each column.
+/// The horizontal axis of a chart. The axis defines the period of time in each column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeAxis {
     /// The number of the first column after the axis. Column 0 begins at the start of the session.
@@ -121,7 +121,7 @@ pub(super) fn grown(least_s: f64) -> f64 {
 /// start of the session. A moment between two intervals belongs to the later interval. The latest known moment,
 /// `known_s`, belongs to the interval that ends at this moment, because nothing was measured later.
 ///
-/// The cursor, the charts, the figures and the events all use this function. They therefore show the same interval.
+/// The cursor, the charts, the figures and the events all use this function, so they show the same interval.
 pub(super) fn interval_at(t_s: f64, known_s: f64, step_s: f64) -> u64 {
     number_at(t_s, step_s).min(newest(known_s, step_s))
 }

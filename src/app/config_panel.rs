@@ -14,7 +14,7 @@ use crate::{
 const LATENCY_MS: &str = "10";
 
 impl Model {
-    /// Returns whether the user can change the server's parameters. This is impossible in a recording, and on
+    /// Returns whether the user can change the server's parameters. Changes are impossible in a recording, and on
     /// memcached.
     pub fn has_parameters(&self) -> bool {
         let status = self.timeline().status();

@@ -80,8 +80,8 @@ impl Model {
         worst.into_iter().take(WORST_MINUTES).map(|worst| self.placed(measure, worst)).collect()
     }
 
-    /// Returns the destination of a jump to a long latency. This is the beginning of the second in which the latency
-    /// was measured, in the column that shows the latency.
+    /// Returns the destination of a jump to a long latency. The destination is the beginning of the second in which the
+    /// latency was measured. The destination is in the column that shows the latency.
     fn placed(&self, measure: Measure, worst: Worst) -> f64 {
         let step_s = self.step_s(self.columns);
         let shows = |from_s: f64, length_s: f64| {

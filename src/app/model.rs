@@ -92,7 +92,7 @@ impl Tour {
     }
 }
 
-/// The beginning of a command line that repeats a segment. It is the same for all segments.
+/// The beginning of a command line that repeats a segment. The beginning is the same for all segments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandPrefix {
     /// The program with its target and all options that are the same in all segments.
@@ -156,7 +156,8 @@ pub struct Model {
     pub(super) experiment: Option<ExperimentRun>,
     /// The receiver of the keys that the user presses.
     pub mode: InputMode,
-    /// A question of the session. It is shown only after the user has finished typing or has answered another question.
+    /// A question of the session. The screen shows this question only after the user has finished typing or has
+    /// answered another question.
     pub(super) pending: Option<UserQuestion>,
     /// Whether the intrinsic probe runs in its gentle form. The loop of this form is busy for a tenth of the time.
     pub gentle_intrinsic: bool,
@@ -255,8 +256,8 @@ impl Model {
         segment.map_or(&self.initial, |segment| &segment.knobs)
     }
 
-    /// Returns the knobs to show. These are the knobs that the user has requested or, in a frozen view, the knobs of
-    /// the segment at the cursor.
+    /// Returns the knobs to show. In a live view, the result is the knobs that the user has requested. In a frozen
+    /// view, the result is the knobs of the segment at the cursor.
     pub fn knobs_shown(&self) -> &Knobs {
         let Some(t_s) = self.figures_s() else { return &self.panel.wanted };
         let segment = self.timeline().segments.start_at(t_s);

@@ -15,7 +15,7 @@ pub enum View {
     },
 }
 
-/// The length of the period on the time axis. This length is at most the whole session.
+/// The length of the period on the time axis. The length is at most that of the whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Zoom {
     /// The last minutes, in columns of two seconds. Such short columns soon show the effect of a knob. On a narrow

@@ -13,7 +13,7 @@ use crate::{
 
 /// The largest number of nodes that are shown. A recording may have more nodes.
 const MOST_TRACKS: usize = 128;
-/// The smallest ratio of a node's share of the requests to the mean share for which the share is uneven.
+/// A node's share of the requests is uneven if it is at least this many times the mean share.
 const UNEVEN: f64 = 1.5;
 /// The smallest difference that is not due to chance, in standard deviations of an even share of a second's requests.
 const CHANCE: f64 = 5.0;

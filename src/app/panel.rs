@@ -50,8 +50,8 @@ impl Panel {
         Knob::of(&self.wanted)
     }
 
-    /// Returns the knob that the arrow keys change. This is the selected knob, or the first knob if the selected knob
-    /// is no longer available.
+    /// Returns the knob that the arrow keys change. The result is the selected knob, or the first knob if the selected
+    /// knob is no longer available.
     pub fn selected(&self) -> Knob {
         if self.knobs().contains(&self.selected) { self.selected } else { Knob::Clients }
     }
@@ -112,7 +112,7 @@ impl Panel {
         }
     }
 
-    /// Shows knobs that the user has not requested. They are the knobs of a recording or an experiment.
+    /// Shows knobs that the user has not requested. Such knobs come from a recording or an experiment.
     pub(super) fn follow(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.awaited.clear();

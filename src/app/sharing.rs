@@ -56,8 +56,8 @@ impl Model {
         segment.map(|segment| segment.start.segment)
     }
 
-    /// Returns the beginning of the names of this session's files. It has the name of the target and, if there is one,
-    /// the number of the segment.
+    /// Returns the beginning of the names of this session's files. The names begin with the name of the target and, if
+    /// there is one, the number of the segment.
     pub(super) fn name_of_files(&self, segment: Option<u32>) -> String {
         let target = self.timeline().session().map_or("redyno", |session| session.target.address.as_str());
         let target = file_name(target);

@@ -65,7 +65,8 @@ impl Model {
         }
     }
 
-    /// Returns the moment shown, in seconds of the session. This is the cursor, or the latest moment of a live view.
+    /// Returns the moment shown, in seconds of the session. The moment is the cursor, or the latest moment of a live
+    /// view.
     pub fn moment_s(&self) -> f64 {
         self.cursor_s().unwrap_or_else(|| self.shown().now_s())
     }

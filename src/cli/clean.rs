@@ -1,5 +1,5 @@
-//! `redyno clean` undoes the changes that a killed session left on a server. It restores the server's parameters, and
-//! removes the session's keys and the objects that its setups made.
+//! `redyno clean` undoes the changes that a killed session left on a server. The command restores the server's
+//! parameters, and removes the session's keys and the objects that its setups made.
 
 use std::{
     collections::BTreeMap,
@@ -89,7 +89,7 @@ impl Arguments for CleanArgs {
 /// than a second and stderr is a terminal, prints the progress to stderr.
 ///
 /// # Errors
-/// Fails if the server cannot be reached or refuses a command, if another session is running, if a change
+/// Fails if the server cannot be reached or refuses a command. Also fails if another session is running, if a change
 /// could not be undone, or if `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut target = args.target.target()?;
@@ -309,8 +309,8 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     Ok(ask(&format!("{what}\nDo that?"))?)
 }
 
-/// Starts a control plane. It polls the server once, and then only carries out orders. Nothing reads the messages of
-/// this control plane.
+/// Starts a control plane. The control plane polls the server once, and then only carries out orders. Nothing reads the
+/// messages of this control plane.
 fn start(target: &Target) -> io::Result<Control> {
     let (news, _) = mpsc::channel();
     Control::start(target.clone(), Clock::start(), NEVER, news)

@@ -38,8 +38,8 @@ Examples:
 Exit codes: 0 no warning; 3 a warning or a problem was found, or a condition is met; 4 a condition is undecided; 1 failed; \
 2 bad usage; 130 interrupted.";
 
-/// The default length of the examination. It is long enough for baselines and for each kind of poll, and short enough
-/// for a person to wait.
+/// The default length of the examination. The length is enough for baselines and for each kind of poll, and short
+/// enough for a person to wait.
 const USUAL: Duration = Duration::from_secs(30);
 
 /// Reads a condition on PING.

@@ -27,7 +27,7 @@ pub struct OneNodeArgs {
 }
 
 impl OneNodeArgs {
-    /// Returns the other servers of a session. This is `all`, or none with `--one-node`.
+    /// Returns the other servers of a session. The result is `all`, or no servers with `--one-node`.
     pub(super) fn company(self, all: OtherServers) -> OtherServers {
         if self.one_node { OtherServers::TargetOnly } else { all }
     }
@@ -118,7 +118,7 @@ impl NodesArgs {
     }
 
     /// Adds the servers that are watched, or that share the load, to the plan of a session. If fewer than two servers
-    /// are given, adds `all` instead. These are the other servers of the target, such as its replicas.
+    /// are given, adds `all` instead: the other servers of the target, such as its replicas.
     ///
     /// # Errors
     /// Fails if a server's options are wrong, or if the plan has a load on servers that are only watched.

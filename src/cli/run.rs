@@ -82,8 +82,8 @@ fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real
     }
 }
 
-/// Returns whether to use only ASCII characters. This is so if the user requests it (`is_asked`), or if the locale has
-/// no other characters.
+/// Returns whether to use only ASCII characters. The reason is a request of the user (`is_asked`), or a locale without
+/// other characters.
 fn is_ascii(is_asked: bool) -> bool {
     !Theme::from_env(ThemeChoice::default(), is_asked).has_braille()
 }
@@ -115,8 +115,8 @@ fn end_output() -> Result<(), Failure> {
     }
 }
 
-/// Returns the error if redyno refuses `args` early. This happens before the program opens files, starts a thread or
-/// asks the user. `has_terminal` is true if stdout is a terminal.
+/// Returns the error if redyno refuses `args` early. An early refusal comes before the program opens files, starts a
+/// thread or asks the user. `has_terminal` is true if stdout is a terminal.
 #[doc(hidden)]
 pub fn refusal(args: &[OsString], has_terminal: bool) -> Option<String> {
     let refused = match CommandLine::read(args) {

@@ -208,7 +208,7 @@ impl VerifyCounts {
     }
 
     /// Finds the differing records for which the server has another record of the file with the same key. Returns the
-    /// number of these records. They do not count as different.
+    /// number of these records. The found records do not count as different.
     fn find_shared(&mut self, file: &mut ReadBack) -> Result<u64, DatasetError> {
         let (mut shared, mut seen) = (0, BTreeSet::new());
         let wanted: BTreeSet<u64> = self.replaced.keys().flatten().copied().collect();

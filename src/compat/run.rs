@@ -1,5 +1,5 @@
-//! Runs the load of an imitated benchmark until its end. This file also has the reasons for an early end, and
-//! the texts that are printed instead of a run, such as the help.
+//! Runs the load of an imitated benchmark until its end. This file also has the reasons for an early end, and texts
+//! that are printed instead of a run, such as the help.
 
 use std::{
     fmt::Display,

@@ -102,8 +102,8 @@ impl ServerOptions {
         self.hash.is_some()
     }
 
-    /// Sets the trusted certificates. These are any certificate (`is_unverified`), or those of the CAs in `--cacert`
-    /// and in this directory.
+    /// Sets the trusted certificates. With `is_unverified`, any certificate is trusted. Otherwise, certificates of the
+    /// CAs in `--cacert` and in this directory are trusted.
     pub fn settle_tls(&mut self, is_unverified: bool, directory: Option<PathBuf>) {
         self.tls.trust = match (self.cacert.clone(), directory) {
             _ if is_unverified => Trust::Anybody,

@@ -21,8 +21,7 @@ use crate::{
 
 /// The length of the check before a session. The check has enough sleeps for a p99, and is hardly noticed.
 const BEFORE: Duration = Duration::from_millis(400);
-/// The smallest ratio of a limit to the machine's wake delay. If the ratio is smaller, the machine cannot judge the
-/// limit.
+/// This machine cannot judge a limit if the wake delay is at least the limit divided by this number.
 const PART: u64 = 2;
 
 /// Returns the highest percentile up to `quantile` that has enough samples, with its name and its value in nanoseconds.
@@ -58,8 +57,8 @@ pub(super) fn check_before(bounds: &[LatencyBound]) {
     }
 }
 
-/// The wake delays, latencies and load of the measured segments of a session. These are the segments under load, or all
-/// segments of a session without load.
+/// The wake delays, latencies and load of the measured segments of a session. The measured segments are the segments
+/// under load, or all segments of a session without load.
 #[derive(Default)]
 pub(super) struct Machine {
     late: Latency,

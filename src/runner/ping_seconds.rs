@@ -48,9 +48,8 @@ impl PingSeconds {
         Some(is_silent)
     }
 
-    /// Returns the condition if the last second meets it. If the last second has too few samples, the window
-    /// of the last seconds must meet the condition instead. This does not apply after a second without any
-    /// reply.
+    /// Returns the condition if the last second meets it. If the last second has too few samples, the window of the
+    /// last seconds must meet the condition instead. The window does not count after a second without any reply.
     pub(super) fn check(&self, condition: &Condition, is_silent: bool) -> Option<MetCondition> {
         let total = Interval::default();
         let of = |pings| condition.of_row(&Row { pings, ..Row::of_interval(&total) }, false);

@@ -122,8 +122,8 @@ impl SessionPlan {
     }
 }
 
-/// The beginning of a command line that repeats a segment. It has the options that do not depend on knobs, and never
-/// contains a password.
+/// The beginning of a command line that repeats a segment. The beginning has the options that do not depend on knobs,
+/// and never contains a password.
 #[derive(Debug, Clone, Default)]
 pub struct ProgramWords {
     /// The options of the target.

@@ -25,7 +25,7 @@ pub(super) struct Printed {
     written: io::Result<()>,
     /// Whether the queries of HTTP paths are left out.
     pub(super) redacts: bool,
-    /// Whether the session ends when stdout can no longer be written. If so, the session has no other output.
+    /// Whether the session ends when stdout can no longer be written. Such a session has no other output.
     pub(super) ends_session: bool,
 }
 

@@ -123,8 +123,8 @@ impl RunningSession {
     /// Passes the session's deliveries to `listeners` until the session is over, and waits for the end of the session.
     ///
     /// # Errors
-    /// Fails if a listener or the recording fails, if a signal ends the session, if a server refuses the
-    /// load, if a change cannot be undone, or if the result is not the required result.
+    /// Fails if a listener or the recording fails, if a signal ends the session, or if a server refuses the load. Also
+    /// fails if a change cannot be undone, or if the result is not the required result.
     pub(super) fn run(self, listeners: &mut [&mut dyn Listener]) -> Result<(), Failure> {
         listen(&self.peer, listeners);
         let mut said = Ok(());

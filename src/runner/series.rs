@@ -34,8 +34,8 @@ use crate::{
 /// The timeout for a server to report its commands.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
 
-/// A cell (a run of the series). It has its index in the series, and its session or the reason why this machine cannot
-/// run the cell.
+/// A cell (a run of the series): its index in the series, and its session or the reason why this machine cannot run the
+/// cell.
 pub type PlannedCell = (usize, Result<SessionPlan, String>);
 
 /// A series to run.

@@ -73,7 +73,7 @@ pub enum Shows {
     Text {
         /// The sink.
         sink: Box<dyn Sink>,
-        /// Whether the text is for people. If so, it follows the choice of characters.
+        /// Whether the text is for people. A text for people follows the choice of characters.
         is_for_people: bool,
     },
 }

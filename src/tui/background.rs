@@ -118,8 +118,8 @@ fn is_light(answer: &str) -> Option<bool> {
 /// The longest pause between two bytes of an answer.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Drops an answer that arrives after the timeout. crossterm does not recognize OSC sequences. It reports such an
-/// answer as the key Alt-] and further characters.
+/// Drops an answer that arrives after the timeout. crossterm does not recognize OSC sequences. crossterm reports such
+/// an answer as the key Alt-] and further characters.
 #[derive(Debug, Default)]
 pub struct LateAnswerFilter {
     /// The time of the last key of an incomplete answer.

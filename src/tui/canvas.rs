@@ -37,7 +37,7 @@ pub struct Canvas<W> {
     pub sent: u64,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
-    /// Output that draws nothing. It is sent with the next frame.
+    /// Output that draws nothing. The output is sent with the next frame.
     aside: Vec<u8>,
     /// The first row of the next frame. Rows that did not fit into the last frame come first.
     from: u16,
@@ -223,7 +223,7 @@ mod tests {
         assert!(last.contains("\x1b[2J") && last.contains("same"), "{last:?}");
     }
 
-    /// A terminal that accepts `room` bytes. It accepts more only after the test gives it more room.
+    /// A terminal that accepts `room` bytes. The terminal accepts more only after the test gives it more room.
     #[derive(Default)]
     struct SlowTerminal {
         room: usize,

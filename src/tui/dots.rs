@@ -22,7 +22,8 @@ pub struct Dots {
 }
 
 impl Dots {
-    /// Returns the dots of `area`. They are braille dots if the theme allows braille, otherwise one dot per cell.
+    /// Returns the dots of `area`. The dots are braille dots if the theme allows braille. Otherwise, each cell is one
+    /// dot.
     pub fn of(paint: &Paint, area: Rect) -> Self {
         let (wide, high) = if paint.theme.has_braille() { (2, 4) } else { (1, 1) };
         Self { area, wide, high }

@@ -320,9 +320,9 @@ fn config() -> BTreeMap<String, String> {
     values.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// Returns the recording of a real server that the README's pictures show. The recording lasts 70 s: a period with 50
-/// clients, then 100 clients with a stall of one second, a fork and a mark, then pipeline 16, then an open loop with a
-/// slow script.
+/// Returns the recording of a real server that the README's pictures show. The recording lasts 70 s. It begins with 50
+/// clients. A period with 100 clients has a stall of one second, a fork and a mark. The last periods have pipeline 16,
+/// and an open loop with a slow script.
 pub fn recorded() -> Vec<Record> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
     let mut reader = Reader::open(Path::new(path)).expect("the recording is there");

@@ -2,8 +2,8 @@
 //!
 //! A terminal can stop reading, for example if an SSH connection hangs or a multiplexer is paused. A blocking write
 //! would then block the thread that also handles keys and signals. redyno therefore opens the terminal a second time in
-//! non-blocking mode. In this mode, a write sends only as much as fits at once. redyno does not change the mode of
-//! standard output, because the shell uses standard output too.
+//! non-blocking mode. In non-blocking mode, a write sends only as much as fits at once. redyno does not change the mode
+//! of standard output, because the shell uses standard output too.
 
 use std::{
     fs::File,

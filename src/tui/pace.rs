@@ -38,7 +38,7 @@ const FORGOTTEN_S: f64 = 300.0;
 /// quickly, until a rate has been measured. redyno never treats a connection with an assumed rate as fast, because a
 /// full queue would delay the effect of the next key by seconds.
 const ASSUMED: f64 = 3000.0;
-/// The number of writes that are kept. This is enough to fill the largest queue.
+/// The number of writes that are kept. The number is enough to fill the largest queue.
 const MOST_WRITES: usize = 256;
 
 /// Decides when the next frame may begin, from the start and duration of the last frame and the length of the send

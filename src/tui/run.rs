@@ -126,7 +126,7 @@ pub fn run(
     finished.map(|finished| finished.with(screen.files))
 }
 
-/// The main loop. It never blocks on output. Tests replace the output, the events and the source.
+/// The main loop. The main loop never blocks on output. Tests replace the output, the events and the source.
 struct ScreenLoop<W, E> {
     canvas: Canvas<W>,
     events: E,

@@ -78,8 +78,8 @@ pub fn panicked() -> Option<String> {
     PANICKED.lock().take()
 }
 
-/// Sets the terminal to raw mode. This also works after the process was stopped, or after the shell has changed the
-/// terminal's modes.
+/// Sets the terminal to raw mode. The function also works after the process was stopped, or after the shell has changed
+/// the terminal's modes.
 pub fn take() -> io::Result<()> {
     IS_RAW.store(true, Ordering::SeqCst);
     let taken = terminal::enable_raw_mode();

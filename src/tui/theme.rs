@@ -1,8 +1,8 @@
 //! The theme of the screen: the only module that names colours and drawing characters.
 //!
 //! By default, the theme uses the sixteen colours and the background of the terminal. No information depends on colour
-//! alone. The theme `mono` uses only the terminal's default colour, so redyno sends no colour commands. This matters if
-//! `NO_COLOR` is set. crossterm then turns each colour command into a reset, and a reset removes bold and underline.
+//! alone. The theme `mono` uses only the terminal's default colour, so redyno sends no colour commands. If `NO_COLOR`
+//! is set, crossterm turns each colour command into a reset, and a reset removes bold and underline.
 //!
 //! [`colours`] defines the colours of each ink (the meaning of a text or line, such as p99). It also defines
 //! the shades behind a chart's lines: `Theme::ground(step)` for `step` in `0..colours::STEPS`. A [`GlyphSet`]
@@ -187,8 +187,8 @@ impl Theme {
         colours::ground(self.palette, self.glyphs, step)
     }
 
-    /// Returns whether the lines of a chart need marks. They do if the theme has no colours or no braille to
-    /// distinguish them.
+    /// Returns whether the lines of a chart need marks. Lines need marks if the theme has no colours or no braille to
+    /// distinguish the lines.
     pub fn marks_lines(&self) -> bool {
         !self.has_colours() || !self.has_braille()
     }

@@ -1,10 +1,9 @@
 //! The table of the screens: the name, keys and actions of each screen. A second table, in `tui/screens`, has the
 //! functions that draw the screens.
 //!
-//! To add a screen, add a [`ScreenRow`] here, a file in `tui/screens` that draws the screen, a line in both tables, and
-//! the key that shows the screen in `modes.rs`.
-//! The code for keys, help, footer, palette, manual and mouse reads these tables. The state of a screen is a field of
-//! the model.
+//! To add a screen, add a [`ScreenRow`], a line in both tables, and a file in `tui/screens` that draws the screen. The
+//! key that shows the screen belongs in `modes.rs`. The code for keys, help, footer, palette, manual and mouse reads
+//! these tables. The state of a screen is a field of the model.
 
 use super::{Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, Screen, does, key, on};
 use crate::app::{

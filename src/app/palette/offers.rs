@@ -150,8 +150,8 @@ impl Model {
         best_first(query, offers)
     }
 
-    /// Returns all offers. The offers that the user has used most in this session come first. Then follow the offers of
-    /// this screen, common offers, and all other offers.
+    /// Returns all offers. The offers that the user has used most in this session come first. The next offers are those
+    /// of this screen, common offers, and all other offers.
     fn usual_first(&self) -> Vec<Offer> {
         // On the Overview, common commands come before the commands of the screen.
         let is_own =

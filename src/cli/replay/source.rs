@@ -102,8 +102,8 @@ impl ReplaySource {
     }
 }
 
-/// Runs the reader's thread. It reads the whole recording, and then the requested periods. Returns `None` when the
-/// receiver is gone.
+/// Runs the reader's thread. The thread reads the whole recording, and then the requested periods. Returns `None` when
+/// the receiver is gone.
 fn read_all(
     mut reader: JoinedReader,
     sender: &SyncSender<ReaderMessage>,

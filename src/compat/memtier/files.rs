@@ -1,5 +1,5 @@
-//! The output files of `redyno memtier`, in addition to the table and the JSON. They are results by client
-//! (`--client-stats`), and distributions of latencies (`--hdr-file-prefix`).
+//! The output files of `redyno memtier`, in addition to the table and the JSON. The files contain results by client
+//! (`--client-stats`), or distributions of latencies (`--hdr-file-prefix`).
 
 use std::{fs, path::PathBuf};
 

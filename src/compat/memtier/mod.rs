@@ -1,7 +1,7 @@
 //! `redyno memtier` is a replacement for memtier_benchmark. A link with the name memtier_benchmark starts it as well.
-//! It accepts the command line of memtier_benchmark, and writes the same table and JSON. Scripts and dashboards that
-//! read the output therefore keep working. redyno sends only the load to the server. It writes no marker key, and
-//! removes nothing.
+//! redyno then accepts the command line of memtier_benchmark, and writes the same table and JSON. Scripts and
+//! dashboards that read the output therefore keep working. redyno sends only the load to the server. redyno writes no
+//! marker key, and removes nothing.
 //!
 //! ```text
 //! argv ─► parse (with clap) ─► MemtierOptions ─► requests ─► Memtier, run after run ─► Results

@@ -38,7 +38,7 @@ pub(super) struct MonitorOptions {
     /// Whether __monitor_line@__ sends the commands in their order (S) or at random (R)
     #[arg(long = "monitor-pattern", default_value = "S", value_parser = checked(monitor_pattern, ORDERS))]
     pub(super) order: KeyOrder,
-    /// Those commands of the file that redyno sends; empty until the file is read.
+    /// The commands of the file that redyno sends. Empty until the file is read.
     #[arg(skip)]
     pub(super) commands: Vec<Vec<Vec<u8>>>,
 }

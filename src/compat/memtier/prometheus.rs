@@ -1,4 +1,4 @@
-//! Serves totals of `redyno memtier` to Prometheus at `http://ADDRESS:PORT/metrics`. They are the sums over all runs
+//! Serves totals of `redyno memtier` to Prometheus at `http://ADDRESS:PORT/metrics`. The totals are sums over all runs
 //! since the program began. The metrics have memtier_benchmark's names. Their text contains no address, name or
 //! password of the server.
 

@@ -77,7 +77,7 @@ pub(super) fn tests(flavour: Flavour, options: &BenchOptions, payload: &mut Payl
 }
 
 /// Returns whether a test runs. Without `-t`, the tests of the tool's own suite run. `redyno bench` has the suite of
-/// redis-benchmark. It also runs a test of valkey-benchmark if `-t` names this test.
+/// redis-benchmark. `redyno bench` also runs a test of valkey-benchmark if `-t` names this test.
 fn is_chosen(row: &TestRow, flavour: Flavour, options: &BenchOptions) -> bool {
     match &options.tests {
         None => !row.is_of_valkey || flavour == Flavour::Valkey,

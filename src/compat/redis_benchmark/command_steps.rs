@@ -1,6 +1,6 @@
 //! Turns a command of redis-benchmark into a command of redyno's workload. The load sends its words unchanged, except
-//! for placeholders. This file also generates the bytes of values. They are the printable bytes that redis-benchmark
-//! sends, as one sequence for the whole run.
+//! for placeholders. This file also generates the bytes of values. The values have the same printable bytes as those of
+//! redis-benchmark, in one sequence for the whole run.
 
 use std::collections::BTreeMap;
 

@@ -78,7 +78,7 @@ impl TestReport<'_> {
     }
 }
 
-/// A JSON object for a test. It has the title, the number of requests, the requests per second, and the fields of a
+/// A JSON object for a test, with the title, the number of requests, the requests per second, and the fields of a
 /// session's last record.
 #[derive(Serialize)]
 struct TestObject<'a> {
@@ -178,8 +178,8 @@ impl<'a> Progress<'a> {
         Self { test, behind, drawn: 0, warm: Summary::default() }
     }
 
-    /// Returns the text that clears the progress line. It has as many spaces as the line had characters, but at least
-    /// one space.
+    /// Returns the text that clears the progress line. The text has as many spaces as the line had characters, but at
+    /// least one space.
     pub(in crate::compat::redis_benchmark) fn clear(&mut self) -> String {
         format!("{:>1$}\r", " ", std::mem::take(&mut self.drawn))
     }

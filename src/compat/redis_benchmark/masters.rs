@@ -1,5 +1,5 @@
 //! `--cluster` and `--hash` of `redyno bench`. This file finds the primaries of a cluster, or the servers that share
-//! the load. It also has the lines of output about these servers.
+//! the load. The lines of output about these servers are also in this file.
 
 use std::{
     sync::Arc,

@@ -1,6 +1,6 @@
 //! `redyno bench` is a replacement for redis-benchmark and valkey-benchmark. A link with one of these names starts it
 //! as well. Scripts that read the output must not notice a difference. The server must not notice a difference either.
-//! redyno sends only the load and the few requests that the original benchmark also sends, such as CONFIG GET. It
+//! redyno sends only the load and the few requests that the original benchmark also sends, such as CONFIG GET. redyno
 //! writes no marker key, sends no probes, and removes nothing at the end.
 //!
 //! ```text

@@ -276,7 +276,7 @@ impl KeyWalk for BiggestKeys {
 struct HottestKeys(Vec<(u64, String)>);
 
 impl HottestKeys {
-    /// Adds the key if the key is among the hottest keys. If so, returns its name.
+    /// Adds the key if the key is among the hottest keys. Returns the name of an added key.
     fn add(&mut self, key: &[u8], counter: u64) -> Option<&str> {
         let place = self.0.iter().take_while(|(lower, _)| counter > *lower).count().checked_sub(1)?;
         if self.0[place].0 > 0 {

@@ -1,5 +1,6 @@
 //! `--latency` and `--latency-history` of redis-cli print the round trips of PINGs. This module also contains
-//! `--intrinsic-latency SECONDS`. This mode prints the longest gap in a busy loop on this machine, and needs no server.
+//! `--intrinsic-latency SECONDS`, a mode that needs no server. The mode prints the longest gap in a busy loop on this
+//! machine.
 
 use std::{
     ops::ControlFlow,

@@ -55,8 +55,8 @@ pub struct PushPlan {
 }
 
 impl PushPlan {
-    /// Starts a thread for each receiver, and returns its sampler. The thread waits for the last samples. It returns a
-    /// report about samples that could not be delivered.
+    /// Starts a thread for each receiver, and returns its sampler. The thread waits for the last samples. The thread
+    /// returns a report about samples that could not be delivered.
     ///
     /// # Errors
     /// Fails if TLS cannot be set up, or the system cannot start a thread.

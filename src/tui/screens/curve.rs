@@ -16,8 +16,8 @@
 //! A text below the charts lists the results: the best point, the knee, the bounds of a search, and
 //! unreliable points.
 //!
-//! An A/B comparison shows the difference of each pair. It also shows how the confidence interval shrinks from pair to
-//! pair.
+//! An A/B comparison shows the difference of each pair. The comparison also shows how the confidence interval shrinks
+//! from pair to pair.
 //!
 //! ```text
 //! ─ A/B pipeline 16: throughput of B against A ────

@@ -130,7 +130,7 @@ pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: 
     foot(paint, plan, &lanes, model);
 }
 
-/// Draws the rows at the bottom. They have the server's own figures or, in a frozen view, the values at the cursor.
+/// Draws the rows at the bottom. The rows have the server's own figures or, in a frozen view, the values at the cursor.
 fn foot(paint: &mut Paint, plan: &ScreenPlan, lanes: &ChartContext, model: &Model) {
     match model.cursor_s() {
         // On a low screen, the values at the cursor replace the row of the knobs.

@@ -36,7 +36,7 @@ use crate::{
 
 /// The minimum width at which the left half has room for all columns of the table of commands.
 const WIDE: u16 = 110;
-/// The width of the right half on a narrow screen. This is enough for a parameter's name and most values.
+/// The width of the right half on a narrow screen. The width is enough for a parameter's name and most values.
 const RIGHT: u16 = 41;
 
 /// Draws the Server screen, without header and footer.
@@ -54,8 +54,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     parameters(paint, Rect { x: left.right(), width: right, ..area }, model, &moment.body);
 }
 
-/// Returns the area of the charts at the bottom of `area`: a heading, some lanes (charts of one or more
-/// rows), and a time axis if there is room.
+/// Returns the area of the charts at the bottom of `area`. The charts are a heading and some lanes (charts of one or
+/// more rows). If there is room, a time axis is added.
 fn charts(area: Rect) -> Rect {
     let rows = match area.height {
         0..16 => 0,

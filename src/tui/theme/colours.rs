@@ -123,7 +123,7 @@ const TONES_OF_16: [[char; 2]; 4] = [['░', '.'], ['░', '.'], ['▓', ':'], [
 const GREYS: [u8; STEPS] = [234, 235, 236, 237, 238, 239];
 /// Some of xterm's 24 greys for a light background.
 const PALE_GREYS: [u8; STEPS] = [255, 254, 253, 252, 251, 250];
-/// The hues of the viridis colour map. They are dark enough for lines to be visible.
+/// The hues of the viridis colour map. The hues are dark enough for lines to be visible.
 const DARK: [(u8, u8, u8); STEPS] =
     [(25, 32, 52), (26, 42, 66), (26, 53, 76), (27, 65, 82), (29, 77, 84), (34, 90, 84)];
 /// The hues of the viridis colour map, pale, for a light background.

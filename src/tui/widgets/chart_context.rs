@@ -169,7 +169,7 @@ impl<'a> ChartContext<'a> {
         self.levels(Measure::Response).iter().any(Option::is_some)
     }
 
-    /// Returns the number of the column whose figures are shown. This is the column of the cursor, or the present
+    /// Returns the number of the column whose figures are shown. The result is the column of the cursor, or the present
     /// column.
     pub fn column_shown(&self) -> usize {
         let now = || self.axis.column_ending(self.reading.now_s());
@@ -304,9 +304,9 @@ pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], 
     }
 }
 
-/// Adds the waiting times of requests without a reply to the load's latencies. If a column has replies, they are added
-/// only in the newest column, because a lost request has no latency. Where `counts_lag` is true, the waiting times of
-/// requests that are due but not sent are added too.
+/// Adds the waiting times of requests without a reply to the load's latencies. In a column with replies, these times
+/// are added only if the column is the newest, because a lost request has no latency. Where `counts_lag` is true, the
+/// waiting times of requests that are due but not sent are added too.
 pub fn waits_of_load(
     latency: &mut [Option<Quantiles>],
     load: &[Option<LoadCell>],

@@ -90,8 +90,8 @@ fn per_s(cell: &CommandCell, name: Option<&str>) -> Option<f64> {
     name.map_or_else(|| cell.all_per_s(), |name| cell.per_s(name))
 }
 
-/// Returns the commands that have a line: the commands with the most calls in the period shown. They are in the order
-/// of their names, so that each command keeps its ink.
+/// Returns the commands that have a line: the commands with the most calls in the period shown. The commands are in the
+/// order of their names, so each command keeps its ink.
 pub fn busiest<'a>(context: &'a ChartContext) -> Vec<&'a str> {
     let mut calls: Vec<(&str, u64)> = Vec::new();
     for (name, stat) in context.server.iter().flatten().flat_map(|cell| cell.commands.stats.iter()) {

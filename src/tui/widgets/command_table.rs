@@ -1,5 +1,6 @@
-//! The table of all clients' commands in the last minute, sorted by their total time. It has their share of the main
-//! thread's time, their rate, and their execution times. One line has the sum of redyno's own commands.
+//! The table of all clients' commands in the last minute, sorted by their total time. The table shows the commands'
+//! share of the main thread's time, their rate, and their execution times. One line has the sum of redyno's own
+//! commands.
 //!
 //! ```text
 //! ─ commands by time, 60 s ──────────────  time  calls/s   mean    p50     p99   p99.9  failed rejected
@@ -134,8 +135,8 @@ fn share(stat: &CommandStat, commands: &CommandCell) -> Option<f64> {
     (stat.usec > 0 && commands.length_s > 0.0).then(|| stat.usec as f64 / (commands.length_s * 1e6))
 }
 
-/// Returns the line below the commands. It has the number and rate of commands that are not listed, and the commands of
-/// redyno itself.
+/// Returns the line below the commands: the number and rate of commands that are not listed, and the commands of redyno
+/// itself.
 fn foot(rest: &[(&str, CommandStat)], own: &CommandStat, commands: &CommandCell) -> String {
     let rate = |calls: u64| units::rate(calls as f64 / commands.length_s);
     let more = (!rest.is_empty()).then(|| {

@@ -4,8 +4,8 @@
 //!  01:07  28.3 ms ← KEYS * 27.1 ms  slowlog: 27.1 ms KEYS *  segment 3: 200 clients × 4, closed loop
 //!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, receive delay 39.0 µs)
 //! ```
-//! The first time is the time of the cursor. The figures cover exactly the cursor's column. They begin with the length
-//! of this column. The first column of a table's figures covers the second that begins at the cursor.
+//! The first time is the time of the cursor. The figures cover exactly the cursor's column. The figures begin with the
+//! length of this column. The first column of a table's figures covers the second that begins at the cursor.
 
 use ratatui::layout::Rect;
 

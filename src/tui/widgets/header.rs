@@ -89,8 +89,8 @@ fn shed(mut parts: Vec<HeaderPart>, width: usize, rank: u8) -> Vec<HeaderPart> {
     parts
 }
 
-/// Returns the identity of the server, the most important part first. It has the address of the target, the present
-/// primary's address if Sentinels name the primary, and the server's name, version, role and mode.
+/// Returns the identity of the server, the most important part first. The parts are the address of the target, the
+/// server's name, version, role and mode. If Sentinels name the primary, its present address is added.
 fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     let mut parts = vec![(" redyno  ".to_owned(), Ink::Faint)];
     let Some(session) = reading.session() else {

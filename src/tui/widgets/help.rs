@@ -1,6 +1,6 @@
-//! The help on the screen. It contains the keys of the present screen, the signs, the lanes (charts of the probes and
-//! the server), a guide to the screen, all other keys, and the words of tables and figures. If the user types text, the
-//! help shows only matching lines.
+//! The help on the screen. The help first shows the keys of the present screen, the signs, and the lanes (charts of the
+//! probes and the server). A guide to the screen, all other keys, and the words of tables and figures follow. If the
+//! user types text, the help shows only matching lines.
 //!
 //! ```text
 //! ┌─ redyno 0.1.0: help ────────┐

@@ -26,7 +26,7 @@ use crate::{
 
 /// The maximum width. In a wider box, the figures would be too far from the names.
 const WIDEST: u16 = 100;
-/// The text before the first sampling. It names the requests that redyno sends to the server after Enter, m or h.
+/// The text before the first sampling. The text names the requests that redyno sends to the server after Enter, m or h.
 const OFFER: &str = "Enter samples the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ under an LFU policy. This \
     uses at most 2 % of the main thread's time, until all keys are seen or you press x. The server's hits grow by up to \
     three per sampled key.\nm shows the commands and keys that are used most, by MONITOR for 1 s; redyno asks first.\nh \

@@ -369,8 +369,8 @@ fn x_labels(paint: &mut Paint, area: Rect, over: &AnnotatedCurve) {
     }
 }
 
-/// Returns the values to label on the horizontal axis, ascending. These are round values or, for sizes in bytes, the
-/// values of the points.
+/// Returns the values to label on the horizontal axis, ascending. The labels are round values or, for sizes in bytes,
+/// the values of the points.
 fn x_ticks(over: &AnnotatedCurve, width: u16) -> Vec<f64> {
     if over.curve.dimension.is_bytes() {
         return over.curve.points.iter().map(|point| point.value as f64).collect();

@@ -1,5 +1,5 @@
 //! The panel's list of the knobs (the load settings that the user can change during a session). The first row is the
-//! switch of the load. Then follows a row for each knob. If not all knobs fit, the panel shows the knobs around the
+//! switch of the load. The next rows show the knobs. If not all knobs fit, the panel shows the knobs around the
 //! selected knob. A frozen view shows the knobs at the cursor.
 //!
 //! ```text
@@ -29,7 +29,7 @@ const VALUE: u16 = 8;
 const POINTER: u16 = 2;
 /// The minimum width of a name next to a long value.
 const LEAST_NAME: usize = 6;
-/// The minimum number of rows of the section. This is enough for the knobs of a simple workload.
+/// The minimum number of rows of the section. The number is enough for the knobs of a simple workload.
 const LEAST_ROWS: u16 = 8;
 
 /// Draws the knobs in a section at the top of `rest`, and removes the section from `rest`. The section has at most half

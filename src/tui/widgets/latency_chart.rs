@@ -1,5 +1,5 @@
-//! The chart of latency over time. It has a line for each percentile and for the maximum. The background shows the
-//! distribution of the requests.
+//! The chart of latency over time. The chart has a line for each percentile and for the maximum. The background shows
+//! the distribution of the requests.
 //!
 //! ```text
 //! ─ response time, v shows service ─────────────────────────        now
@@ -217,8 +217,8 @@ fn shown(rows: u16) -> &'static [Level] {
     }
 }
 
-/// Returns the value that determines the row of a percentile's name. This is the median of its last values in the
-/// segment shown.
+/// Returns the value that determines the row of a percentile's name. The result is the median of the percentile's last
+/// values in the segment shown.
 fn end(context: &ChartContext, level: Level) -> Option<u64> {
     let shown = context.column_shown() + 1;
     let began = context.reading.segment().and_then(|segment| context.axis.column(segment.start.t_s));

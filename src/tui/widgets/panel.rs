@@ -1,6 +1,6 @@
-//! The panel next to the charts. It shows load settings (knobs), the time to open connections, an experiment, ping
-//! windows, this machine, errors, results and events. Without load, the panel shows slow commands, clients and this
-//! machine instead of the knobs.
+//! The panel next to the charts shows load settings (knobs), the time to open connections, an experiment, ping windows,
+//! this machine, errors, results and events. Without load, the panel shows slow commands, clients and this machine
+//! instead of the knobs.
 //!
 //! ```text
 //!  ├─ knobs ──────────

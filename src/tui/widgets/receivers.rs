@@ -1,4 +1,4 @@
-//! The screen's line about the receivers of messages in the current segment. It has their delivery times, and the
+//! The screen's line about the receivers of messages in the current segment. The line has the delivery times, and the
 //! numbers of lost and late messages.
 //!
 //! ```text

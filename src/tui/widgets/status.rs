@@ -22,9 +22,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     paint.text(area, &format!(" {text}"), ink);
 }
 
-/// Returns the status sentence. It describes one of these: the effect of the last key, an outage, the end of the
-/// session, a frozen view, a finding, an experiment, or the load. If possible, the sentence is shortened to `width`
-/// columns.
+/// Returns the status sentence. The sentence describes the effect of the last key, an outage, the end of the session, a
+/// frozen view, a finding, an experiment, or the load. If possible, the sentence is shortened to `width` columns.
 pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(message) = model.message() {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
@@ -108,8 +107,7 @@ pub fn ink(severity: Severity) -> Ink {
     }
 }
 
-/// The largest number of seconds between the beginnings of a problem and of a shift of the median PING, for which the
-/// shift counts as the effect of the problem.
+/// A shift of the median PING counts as the effect of a problem if both began at most this many seconds apart.
 const EFFECT_S: f64 = 10.0;
 
 /// Returns the sentence of a finding. The sentence begins with the start of the finding. For a problem, the effect

@@ -1,5 +1,5 @@
-//! The chart of throughput over time. It has a line for the mean, in a band from the slowest to the fastest quarter of
-//! a second. In each column, the line has two braille dots, or one point in ASCII.
+//! The chart of throughput over time. The line shows the mean. The band around the line extends from the slowest to the
+//! fastest quarter of a second. In each column, the line has two braille dots, or one point in ASCII.
 //!
 //! ```text
 //! ─ throughput, replies/s; L: log axis ──────────────

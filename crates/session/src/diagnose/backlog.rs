@@ -39,8 +39,8 @@ impl Backlog {
 const TIMES_THE_MEDIAN: u64 = 5;
 
 /// Returns the length of the server's pause in microseconds. If the server pauses, all clients wait. The length is
-/// therefore the longest wait that at least half of the clients saw, or the wait of requests without a reply, if that
-/// wait is longer. Returns 0 if most requests wait about as long: the server is then slow, and does not pause.
+/// therefore the longest wait that at least half of the clients saw. A longer wait of requests without a reply also
+/// counts. Returns 0 if most requests wait about as long: the server is then slow, and does not pause.
 pub(super) fn pause_us(interval: &Interval) -> u64 {
     let Interval { service, waiting_us, clients, .. } = interval;
     let others = f64::from(clients.div_ceil(2).max(1) - 1) / service.count().max(1) as f64;

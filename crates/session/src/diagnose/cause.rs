@@ -41,7 +41,7 @@ pub struct Cause {
 
 /// A cause is reported only for a request that lasts at least this many times the median.
 const TIMES_THE_MEDIAN: u64 = 5;
-/// An event may be the cause of a delay only if at most this many seconds lie between them: the time between
+/// The largest distance between a delay and an event that may be its cause, in seconds. The limit is the time between
 /// two polls, plus the time of a reply.
 const NEAR_S: f64 = 2.0;
 /// An outage can be the cause only of requests that took at least this many nanoseconds. A shorter request

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::session::{Client, Interval, RECEIVERS, Record};
 
-/// The rule looks at a period of this length, in seconds: long enough that a single interval of 250 ms does
-/// not decide, and short enough to follow a change of the load's settings.
+/// The length of the examined period, in seconds. A single interval of 250 ms does not decide in this period, but the
+/// rule follows changes of the load's settings soon.
 const WINDOW_S: f64 = 2.0;
 /// The shortest time for a verdict, in seconds: slightly less than one second, because intervals begin and
 /// end late.

@@ -1,8 +1,8 @@
 //! Finding: another process runs on the server's core. The server has requests to process, but waits until the kernel
 //! gives it a core again.
 //!
-//! The evidence is the run delay of the server's busiest thread (`/proc/PID/task/TID/schedstat`). So redyno
-//! can find this only if the server runs on the same machine.
+//! The evidence is the run delay of the server's busiest thread (`/proc/PID/task/TID/schedstat`). redyno has this
+//! evidence only if the server runs on the same machine.
 
 use super::{Finding, Severity, now::RecentState};
 use crate::{
@@ -16,8 +16,8 @@ const WAITS: f64 = 0.10;
 /// The finding is a problem when the server's thread waits for a core for at least this share of the time. Requests
 /// then mostly wait.
 const WAITS_LONG: f64 = 0.30;
-/// If a busy process runs on the server's core, a smaller wait is enough: the server waits for this share of the time
-/// in which it has work. A server that is mostly idle never waits for 10 % of the whole time.
+/// The smallest wait if a busy process runs on the server's core, as a share of the time in which the server has work.
+/// A server that is mostly idle never waits for 10 % of the whole time.
 const WAITS_OF_WORK: f64 = 0.15;
 /// The smallest share of the time for [`WAITS_OF_WORK`].
 const LEAST: f64 = 0.03;

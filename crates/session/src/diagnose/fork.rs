@@ -9,7 +9,7 @@ use crate::{events::EventKind, gauge::Gauge, units};
 
 /// How long a fork counts as recent, in seconds.
 const WINDOW_S: f64 = 12.0;
-/// The shortest fork that is reported, in microseconds. In this time, a client could send ten requests of 1 ms.
+/// The shortest fork that is reported, in microseconds. A client could send ten requests of 1 ms in this time.
 const HELD_US: u64 = 10_000;
 /// The shortest fork that is a problem and not only a warning, in microseconds.
 const HELD_LONG_US: u64 = 500_000;

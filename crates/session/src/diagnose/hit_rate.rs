@@ -19,8 +19,8 @@ const GOOD: f64 = 0.92;
 const ENOUGH: u64 = 1000;
 /// The length of the judged period, in seconds.
 const WINDOW_S: f64 = 4.0;
-/// If the share of hits rises by at least this value within the period, there is no finding: the load is still writing
-/// the keys that it reads.
+/// There is no finding if the share of hits rises by at least this value within the period. The load is then still
+/// writing the keys that it reads.
 const RISING: f64 = 0.02;
 
 /// Checks whether at least nine tenths of the reads find their key.

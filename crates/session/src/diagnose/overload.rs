@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(said.as_deref(), Some("400 k of 1.00 M/s, 60 % shed"));
     }
 
-    /// Returns a second of a load at 1000/s. In this second, `refused` requests failed, and `lost` requests belonged to
+    /// Returns a second of a load at 1000/s. `refused` requests failed in this second, and `lost` requests belonged to
     /// a lost agent.
     fn outage(refused: u64, lost: u64, outage_s: f64) -> Interval {
         let ops = 1000 - refused - lost;

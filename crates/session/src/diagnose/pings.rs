@@ -109,8 +109,8 @@ impl Pings {
     }
 
     /// Returns three mean times in microseconds: the delay before sending, the time between the two kernels, and the
-    /// delay before reading. Also returns whether these times explain the mean round trip. They do not, if PINGs with
-    /// unknown parts took most of the time. Returns `None` without kernel timestamps.
+    /// delay before reading. Also returns whether these times explain the mean round trip. The times do not explain the
+    /// round trip if PINGs with unknown parts took most of the time. Returns `None` without kernel timestamps.
     pub(super) fn mean_parts_us(&self, window_s: f64) -> Option<((f64, f64, f64), bool)> {
         let mean = |part: fn(&probe::Ping) -> Option<&Latency>| {
             let parts = self.recent.since(self.t_s - window_s).filter_map(part);

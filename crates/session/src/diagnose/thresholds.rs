@@ -171,7 +171,8 @@ static DATA: [Threshold; 1] = [Threshold {
     next: "INFO persistence shows loading_eta_seconds",
 }];
 
-/// Findings about active defragmentation. It uses a share of the main thread, and is visible in the p99 from 10 % on.
+/// Findings about active defragmentation. Active defragmentation uses a share of the main thread, and is visible in the
+/// p99 from 10 % on.
 pub(super) static DEFRAG: [Threshold; 1] = [Threshold {
     gauge: Gauge::Defrag,
     from: 10.0,

@@ -5,10 +5,10 @@
 //!                           ▲                │ kept, not kept, or disturbed: then again
 //!                           └────────────────┘
 //! ```
-//! The throughput of a closed loop is the upper bound of all rates. A trial keeps the limit if its response times are
-//! below the limit, if at least 99 % of the due requests were answered, and if no request failed. The search ends when
-//! full trials show that the limit is kept at one rate, but not at a slightly higher rate. If the time of the search
-//! ends earlier, the result is undecided.
+//! The throughput of a closed loop is the upper bound of all rates. A trial keeps the limit under three conditions: its
+//! response times are below the limit, at least 99 % of the due requests were answered, and no request failed. The
+//! search ends when full trials show that the limit is kept at one rate, but not at a slightly higher rate. If the time
+//! of the search ends earlier, the result is undecided.
 
 use super::{
     ChartData, Ending, Experiment, ExperimentSetting, Interruption, Limit, SearchBounds,

@@ -1,4 +1,5 @@
-//! Experiments change the load's settings (knobs) automatically. They read the session's records and return orders.
+//! Experiments change the load's settings (knobs) automatically. Experiments read the session's records and return
+//! orders.
 //!
 //! ```text
 //!  session ──deliveries──► Experiment ──orders: knobs, CONFIG──► session

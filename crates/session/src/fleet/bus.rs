@@ -138,7 +138,7 @@ pub(super) type MessageFields = Vec<(String, Vec<u8>)>;
 pub(super) struct Bus {
     /// The server that the user named.
     given: Target,
-    /// The server in use. This is the named server, or the cluster node that owns the keys of the streams.
+    /// The server in use. The bus uses the named server, or the cluster node that owns the keys of the streams.
     target: Target,
     name: FleetName,
     open: Option<Talk>,

@@ -63,13 +63,13 @@ impl ClockOffset {
 /// The largest change of the correction that is applied at once, in nanoseconds. A larger change is applied
 /// only if it lasts.
 const STEP_NS: u64 = 100_000_000;
-/// The longest time until the session and the agent notice that the clock of the bus was adjusted, in nanoseconds. Both
-/// measure this clock at least once a second.
+/// The longest time until the session and the agent notice that the clock of the bus was adjusted, in nanoseconds. The
+/// session and the agent measure this clock at least once a second.
 const NOTICED_WITHIN_NS: u64 = 2_500_000_000;
 
 /// Converts an agent's own clock to times of the session. The conversion needs two values: the start of the session,
 /// and the offset of the agent's own clock. Both values are measured with the clock of the bus. If the clock of the bus
-/// is adjusted, the two values change at different moments. They contradict each other until both are new.
+/// is adjusted, the two values change at different moments. The two values contradict each other until both are new.
 #[derive(Debug)]
 pub(super) struct SessionTime {
     pub(super) offset: ClockOffset,

@@ -35,7 +35,7 @@ pub struct Terms {
     pub run: String,
     /// The prefix of the user's keys, if the load uses keys of the user instead of keys of the run.
     pub prefix: Option<String>,
-    /// The servers as URIs without user and password. They are the target, nodes of a cluster, or all servers that
+    /// The servers as URIs without user and password. The list has the target, nodes of a cluster, or all servers that
     /// share the keys by consistent hashing.
     pub targets: Vec<String>,
     /// Whether the load uses RESP3. The URIs in `targets` do not show this.
@@ -121,8 +121,8 @@ pub(super) struct AgentReport {
     pub(super) closed_tick: u64,
     /// The number of the agent's setting.
     pub(super) generation: u32,
-    /// Whether all requests have been answered. These are the requests of the setting's prefill, or the limited number
-    /// of requests of the load.
+    /// Whether all requests have been answered. The requests of a prefill count, or the limited number of requests of
+    /// the load.
     pub(super) is_done: bool,
     /// The wall clock of the agent's machine minus the clock of the bus, in nanoseconds.
     pub(super) offset_ns: i64,

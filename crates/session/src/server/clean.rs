@@ -1,5 +1,5 @@
-//! Removes the keys of runs from a server in small chunks, with a pause after each chunk. redyno finds the
-//! keys by their numbered names or with SCAN, whichever needs fewer commands.
+//! Removes the keys of runs from a server in small chunks, with a pause after each chunk. redyno finds the keys by
+//! their numbered names or with SCAN. redyno chooses the method that needs fewer commands.
 //!
 //! ```text
 //! names:  UNLINK redyno:RUN:000000000000 … 499 ─► pause ─► UNLINK … 500 … 999 ─► …

@@ -14,7 +14,8 @@ pub struct OtherClients {
     /// The number of connected replicas.
     pub replicas: u64,
     /// The number of load connections of all sessions of redyno, by their client names. `None` if CLIENT LIST is not
-    /// permitted. In this case, `clients` counts all connections except the survey's own, and `replicas` is from INFO.
+    /// permitted. Without CLIENT LIST, `clients` counts all connections except the survey's own, and `replicas` is from
+    /// INFO.
     pub load: Option<u64>,
     /// The number of other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
     pub sessions: Option<u64>,

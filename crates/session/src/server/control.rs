@@ -1,5 +1,5 @@
-//! The handle of a server's control plane. It starts and ends the task that polls the server, and sends orders to this
-//! task. The tasks of a session share a thread.
+//! The handle of a server's control plane. The handle starts and ends the task that polls the server, and sends orders
+//! to this task. The tasks of a session share a thread.
 
 use std::{
     collections::BTreeSet,
@@ -208,9 +208,9 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Finds the markers in all other databases if their changes concern the whole server. Such changes are parameters
-    /// that a session has set, and objects that a setup has created. For HTTP, finds the Elasticsearch indices with the
-    /// names of runs. Writes nothing.
+    /// Finds the markers in all other databases if their changes concern the whole server. Parameters that a session
+    /// has set, and objects that a setup has created, concern the whole server. For HTTP, finds the Elasticsearch
+    /// indices with the names of runs. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |OrderContext { wire, target, .. }: OrderContext| match wire {
             CommandSender::Redis(wire) => registry::elsewhere(&wire, &target).await,

@@ -1,5 +1,5 @@
 //! A proxy between the client library fred and a server. This proxy (the guard) passes only complete replies of limited
-//! depth and size to fred. It closes the connection if a reply is not acceptable.
+//! depth and size to fred. The guard closes the connection if a reply is not acceptable.
 //!
 //! ```text
 //! fred ◄── a unix socket of this process ──► guard, a task ◄── Dialogue: TCP, TLS or unix socket ──► server
@@ -69,7 +69,7 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Creates a socket with a random name. On Linux the socket has no file. It therefore works with a full or
+    /// Creates a socket with a random name. On Linux, the socket has no file. The socket therefore works with a full or
     /// read-only disk, and a killed process leaves no file behind.
     pub(super) fn new() -> io::Result<Self> {
         let name = format!("redyno-{}-{:016x}", std::process::id(), rand::random::<u64>());
@@ -86,8 +86,8 @@ impl Door {
         &self.path
     }
 
-    /// Waits for fred. Connections from other processes are closed. They could send commands with this session's
-    /// permissions.
+    /// Waits for fred. Connections from other processes are closed. Other processes could otherwise send commands with
+    /// this session's permissions.
     async fn accept(&self) -> io::Result<UnixStream> {
         loop {
             let (stream, _) = self.listener.accept().await?;

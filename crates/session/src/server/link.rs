@@ -141,8 +141,8 @@ pub(super) struct RedisSender {
     around: CommandFrame,
 }
 
-/// The extra commands around each command. They are sent together with the command, so no other command of
-/// this connection runs in between.
+/// The extra commands around each command. The extra commands are sent together with the command, so no other command
+/// of this connection runs in between.
 #[derive(Clone, Copy)]
 enum CommandFrame {
     Nothing,

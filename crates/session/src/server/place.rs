@@ -20,7 +20,7 @@ const TAGS: u32 = 1_000_000;
 /// Hash tags with a number below 1024 are called near. redyno checks all near tags of a node, to find lists
 /// of runs that have moved from other nodes. A node with 1 % of the slots almost certainly has a near tag.
 const NEAR: u32 = 1024;
-/// The largest number of slots of a node at which redyno searches for lists at the first tag of each slot. redyno also
+/// redyno searches for lists at the first tag of each slot if a node has at most this number of slots. redyno also
 /// searches in this way if the node has no near tag.
 const FEW_SLOTS: usize = 32;
 

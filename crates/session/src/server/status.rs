@@ -65,7 +65,7 @@ pub struct Status {
     /// that did not request slots.
     #[serde(default, rename = "busy_slots", skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<SlotUse>>,
-    /// The replicas that are online. They are not written with this record, because each replica has its own
+    /// The replicas that are online. The replicas are not written with this record, because each replica has its own
     /// records.
     #[serde(skip)]
     pub replicas: Vec<ReplicaProgress>,

@@ -83,9 +83,10 @@ fn irreversible(name: &str, why: String) -> ServerError {
     ServerError::Irreversible { name: name.to_owned(), why }
 }
 
-/// Writes the ledger's entry of the parameter `name` to the marker. Then checks that no other session has set or is
-/// setting the parameter, and that its value is still `from`. If two sessions set the parameter at the same time, at
-/// least one session finds the marker of the other session. Returns the reason if the marker cannot be written.
+/// Writes the ledger's entry of the parameter `name` to the marker. Afterwards, checks that no other session has set or
+/// is setting the parameter, and that the parameter's value is still `from`. If two sessions set the parameter at the
+/// same time, at least one session finds the marker of the other session. Returns the reason if the marker cannot be
+/// written.
 async fn begin(
     wire: &RedisSender,
     target: &Target,

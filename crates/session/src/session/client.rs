@@ -17,13 +17,13 @@ use crate::stats::{Latency, coarse};
 pub struct Client {
     /// The share of a core that redyno's busiest worker thread used (user and system time), 0 to 1.
     pub cpu: f64,
-    /// The share of the time in which a worker was ready to run but had no core, 0 to 1. This is the largest share of
-    /// all workers. `null` except on Linux.
+    /// The share of the time in which a worker was ready to run but had no core, 0 to 1. The value is the largest share
+    /// of all workers. `null` except on Linux.
     pub run_delay: Option<f64>,
     /// The cost of each worker, `load-0` first. The cost of the receivers' thread is last.
     pub workers: Vec<WorkerCost>,
     /// The share of the time in which clients could not send because the next records of the dataset were not read yet,
-    /// 0 to 1. This is the largest share of all workers. Absent if no client waited.
+    /// 0 to 1. The value is the largest share of all workers. Absent if no client waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
     /// The times that replies waited in redyno, from the return of `poll` to the read. There is one sample for each

@@ -30,10 +30,10 @@ use crate::{
     probe, server,
 };
 
-/// The longest time between two reads of the collector's inputs under load. This is a fifth of the delay that a person
-/// notices.
+/// The longest time between two reads of the collector's inputs under load. The limit is a fifth of the delay that a
+/// person notices.
 const ROUND: Duration = Duration::from_millis(20);
-/// The time between two reads without load, in ns. This is half a tick. A wake-up costs more than the records.
+/// The time between two reads without load, in ns. The time is half a tick. A wake-up costs more than the records.
 const IDLE_ROUND_NS: u64 = TICK_NS / 2;
 /// The longest time from the end of a tick until the probes have sent their reports: 12 ms, in ns. The wake probe
 /// notices the end of the tick only after its sleep of 10 ms.
@@ -47,8 +47,8 @@ pub(super) enum CollectorMessage {
     Join { address: String, inputs: Box<TargetInputs>, first: Box<Segment> },
     /// A user's note, or an event of the session itself.
     Record(Record),
-    /// A new listener. The listener first receives the session's first record with the present time as its start. Then
-    /// follow the records of the current segments, and all later records.
+    /// A new listener. The listener first receives the session's first record with the present time as its start. The
+    /// next records are those of the current segments, and all later records.
     Listen(Feed<Arc<Record>>),
     /// The workers are about to stop. The collector reads the remaining reports of the workers, and ends.
     Finish,

@@ -20,7 +20,7 @@ use zstd::stream::read::Decoder;
 const PACKED: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// The largest accepted zstd window, as a binary logarithm. The limit is 8 MiB, the window of `zstd -19`.
 const LARGEST_WINDOW: u32 = 23;
-/// The largest accepted compression ratio. This is ten times the ratio of a recording without any load.
+/// The largest accepted compression ratio. The limit is ten times the ratio of a recording without any load.
 const MOST_OF_ONE: u64 = 500;
 /// The number of decompressed bytes for which any compression ratio is accepted. These bytes are too few to compute the
 /// ratio.

@@ -61,12 +61,12 @@ macro_rules! of_the_load {
             pub connects_failed: BTreeMap<String, u64>,
             /// The longest delay from the due time of a request to its sending, in µs; 0 in closed loop.
             pub behind_us: u64,
-            /// Requests that were due. These are the sent requests and, in open loop, also requests that were due but
-            /// not sent. When the last replies of a segment have arrived, `due` is the sum of the segment's `ops`,
-            /// `errors`, `shed` and `unsent`.
+            /// Requests that were due. Sent requests count and, in open loop, also requests that were due but not sent.
+            /// When the last replies of a segment have arrived, `due` is the sum of the segment's `ops`, `errors`,
+            /// `shed` and `unsent`.
             pub due: u64,
-            /// Requests of an open loop that redyno dropped. They would have been too late (`--backlog shed`), or the
-            /// rate changed before a connection was free.
+            /// Requests of an open loop that redyno dropped. redyno drops requests that would be too late (`--backlog
+            /// shed`), or if the rate changes before a connection is free.
             pub shed: u64,
             /// Requests of an open loop that were due but not sent when the load ended or was switched off.
             pub unsent: u64,
@@ -293,8 +293,8 @@ impl Interval {
         if self.response.is_some() { self.ops } else { self.ops.saturating_sub(self.drained) }
     }
 
-    /// Returns whether all results are late. They are late if the interval is a drain, or is from a worker's late
-    /// report.
+    /// Returns whether all results are late. The results are late if the interval is a drain, or is from a worker's
+    /// late report.
     pub fn is_late(&self) -> bool {
         self.load_s() <= 0.0
     }

@@ -244,8 +244,8 @@ impl Live {
         self.targets.iter().filter_map(|target| target.load.as_ref())
     }
 
-    /// Adds a listener. The listener first receives the session's first record, with the present time as its start.
-    /// Then follow the records of the current segments, and all later records.
+    /// Adds a listener. The listener first receives the session's first record, with the present time as its start. The
+    /// next records are those of the current segments, and all later records.
     pub fn listen(&self, listener: Feed<Arc<Record>>) {
         self.send(CollectorMessage::Listen(listener));
     }

@@ -20,7 +20,7 @@ use std::{
 use super::{Event, Record};
 use crate::events::EventKind;
 
-/// The largest number of records in the queue. This is about a minute of one target's records.
+/// The largest number of records in the queue. The queue has room for about a minute of one target's records.
 pub const MOST_RECORDS: usize = 1024;
 
 /// The state that both ends of the queue share.
@@ -36,8 +36,8 @@ struct Counts {
 pub struct Feed<T> {
     to: Sender<T>,
     counts: Arc<Counts>,
-    /// Whether measurements are left out at present. This begins when the queue is full, and ends when the queue is
-    /// half empty.
+    /// Whether measurements are left out at present. Measurements are left out from the time when the queue is full
+    /// until the queue is half empty.
     is_full: bool,
     /// The number of left-out records about which the listener has not been informed yet.
     unreported: u64,

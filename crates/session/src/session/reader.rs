@@ -25,7 +25,7 @@ use super::{
 };
 use crate::events::EventKind;
 
-/// The longest accepted line, in bytes. This is about a hundred times the length of a usual line.
+/// The longest accepted line, in bytes. The limit is about a hundred times the length of a usual line.
 pub(super) const LONGEST_LINE: u64 = 4 << 20;
 /// The number of invalid lines that are reported one by one. Further invalid lines are only counted.
 const MOST_REPORTED: u64 = 20;

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The time between two checks of a waiting thread whether the recording has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A running recording. It ends when the session ends, or when the recording is stopped.
+/// A running recording. The recording ends when the session ends, or when the recording is stopped.
 pub struct Recording {
     thread: JoinHandle<Result<(), SessionFileError>>,
     state: Arc<RecorderState>,

@@ -1,5 +1,5 @@
-//! `--redact` removes the private texts of servers from the records of a session. This happens before redyno shows,
-//! writes or exports a record.
+//! `--redact` removes the private texts of servers from the records of a session. The removal comes before redyno
+//! shows, writes or exports a record.
 //!
 //! | removed | kept |
 //! |---|---|

@@ -41,8 +41,8 @@ pub(super) struct TargetInputs {
     pub(super) load: LoadOutput,
     pub(super) ping: Receiver<probe::ProbeMessage>,
     pub(super) server: Receiver<server::ControlMessage>,
-    /// The joined records of a fleet's agents. They replace the records of the load. The channel is closed after the
-    /// last record.
+    /// The joined records of a fleet's agents. The agents' records replace the records of the load. The channel is
+    /// closed after the last record.
     pub(super) fleet: Option<Receiver<Record>>,
     /// The server's process number, which is passed to the host probe.
     pub(super) pid: ServerPid,

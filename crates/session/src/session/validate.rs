@@ -23,7 +23,7 @@ const LARGEST: f64 = 9_007_199_254_740_992.0;
 const MOST: u64 = 1 << 63;
 /// The fields of a distribution to which these limits do not apply: the encoded histogram and the sum.
 const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
-/// The largest number of segments in a recording. This is enough for an hour with nine changes of the load
+/// The largest number of segments in a recording. The limit is enough for an hour with nine changes of the load
 /// settings per second. The number is limited because all segments stay in memory.
 const MOST_SEGMENTS: u32 = 1 << 15;
 /// The beginning of the line of an interval, as redyno writes it.

@@ -17,7 +17,7 @@ pub struct WallClock {
     started: OffsetDateTime,
 }
 
-/// A time of day. It is a minute, `14:05`, or a second, `14:05:30`.
+/// A time of day: a minute, `14:05`, or a second, `14:05:30`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeOfDay {
     /// The start, in seconds since midnight.

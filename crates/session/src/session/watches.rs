@@ -180,8 +180,8 @@ impl FigureWatches {
             .collect()
     }
 
-    /// Adds a value of a figure. For a new figure, `zero_until_s` is the time until which the figure was 0. It is
-    /// `None` if the earlier values are unknown.
+    /// Adds a value of a figure. For a new figure, `zero_until_s` is the time until which the figure was 0.
+    /// `zero_until_s` is `None` if the earlier values are unknown.
     fn watch(
         &mut self,
         figure: &WatchedFigure,

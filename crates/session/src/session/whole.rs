@@ -1,5 +1,5 @@
-//! Reads intervals. Recordings and agents leave out the histogram of `service`. It is the sum of the operations'
-//! histograms.
+//! Reads intervals. Recordings and agents leave out the histogram of `service`. The histogram of `service` is the sum
+//! of the operations' histograms.
 
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;

@@ -54,7 +54,7 @@ fn on(mut model: Model, width: u16, height: u16) -> Model {
     model
 }
 
-/// Returns the height of the p50 line in each column, in dots. This line is the lowest line. The function uses the
+/// Returns the height of the p50 line in each column, in dots. The p50 line is the lowest line. The function uses the
 /// right half of a cell, because this half has no vertical dots.
 fn p50_dots(model: &Model, theme: Theme, width: u16, height: u16) -> Vec<u16> {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);

@@ -34,8 +34,8 @@ fn whole(interval: &Interval, is_open: bool) -> Interval {
     Interval { commands: commands.into(), response, behind_us, ..interval.clone() }
 }
 
-/// Returns a session of 90 s with errors, events and marks. The session is idle first. Then follow 50 clients, 200
-/// clients, pipeline 4, an open loop, and 10 clients for three seconds.
+/// Returns a session of 90 s with errors, events and marks. The session is idle first. The next segments have 50
+/// clients, 200 clients, pipeline 4, an open loop, and 10 clients for three seconds.
 fn session() -> Vec<Record> {
     let idle = Knobs::default();
     let on = Knobs { load: true, ..idle.clone() };

@@ -75,7 +75,7 @@ impl AbPlan {
         Ok(Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self })
     }
 
-    /// Returns the time for each further pair, in seconds. This time includes two parts, and the time after a switch
+    /// Returns the time for each further pair, in seconds. The result includes two parts, and the time after a switch
     /// that is not measured.
     fn pair_s(&self) -> f64 {
         2.0 * self.part_s + self.settle_s

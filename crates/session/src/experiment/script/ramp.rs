@@ -6,7 +6,7 @@ use crate::experiment::{Dimension, WordsError, dimension::Range};
 const STEPS: usize = 20;
 /// The minimum length of a step if the script does not set a number of steps, in seconds.
 const SHORTEST_S: f64 = 1.0;
-/// The minimum length of any step, in seconds. This is one tick, the length of a measured interval.
+/// The minimum length of any step, in seconds. The minimum is one tick, the length of a measured interval.
 const TICK_S: f64 = 0.25;
 
 /// A ramp of one knob or parameter.

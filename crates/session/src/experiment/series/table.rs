@@ -1,5 +1,5 @@
-//! The table of a series. It has a row for each cell and for each operation of the cell. Published figures are in the
-//! row below.
+//! The table of a series. The table has a row for each cell and for each operation of the cell. Published figures are
+//! in the row below.
 //!
 //! ```text
 //! run   size  operation   ops/s    mean     p99

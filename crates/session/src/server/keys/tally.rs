@@ -3,10 +3,10 @@
 //! A prefix ends with a delimiter and contains no digit: `app:user:` for `app:user:17:name`. For a key without such a
 //! prefix, the prefix is the text before the first digit: `key` for `key17`.
 //!
-//! An estimate multiplies the mean of the sample by the number of all keys in the database, N. The error is the error
-//! of a random sample of n keys without replacement: 1.96 · N · s · √((1 − n/N) / n), with the sample's standard
-//! deviation s. SCAN visits keys in the order of their hashes. This order does not depend on names and sizes. (Cochran,
-//! Sampling Techniques, 2.6)
+//! An estimate multiplies the mean of the sample by the number of all keys in the database, N. The error is that of a
+//! random sample of n keys without replacement: 1.96 · N · s · √((1 − n/N) / n). In this formula, s is the sample's
+//! standard deviation. SCAN visits keys in the order of their hashes. This order does not depend on names and sizes.
+//! (Cochran, Sampling Techniques, 2.6)
 
 use std::{cmp::Reverse, collections::BTreeMap};
 

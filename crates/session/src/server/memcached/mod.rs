@@ -7,7 +7,7 @@
 //! before a write     stats, stats conns ► Survey
 //! at the end         delete, in chunks ─► CleaningResult   (by name: there is no SCAN)
 //! ```
-//! redyno writes only the workload's keys to memcached. It writes no marker and no list of runs.
+//! redyno writes only the workload's keys to memcached. redyno writes no marker and no list of runs to memcached.
 
 mod keys;
 mod link;

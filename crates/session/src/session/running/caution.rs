@@ -16,8 +16,8 @@ use crate::{knobs::Knobs, load::RequestLimit, server::Survey, session::Record};
 pub(super) struct Caution {
     pub room: CapacityWatch,
     limits: WriteLimits,
-    /// Whether the checks are off. They are off if the command line allows everything, and no user can change settings
-    /// later.
+    /// Whether the checks are off. The checks are off if the command line allows everything, and no user can change
+    /// settings later.
     is_off: bool,
     /// The announced settings for which the user has not been asked yet.
     announced: Vec<Knobs>,

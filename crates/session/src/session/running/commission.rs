@@ -47,8 +47,8 @@ pub struct Commission {
     pub plan: LoadPlan,
     /// The targets of nodes 1, 2 and so on, which get the same load as the first node.
     pub others: Vec<Target>,
-    /// The targets that are only watched. They never get load, and redyno writes nothing to them. The node numbers of
-    /// these targets follow the numbers of `others`.
+    /// The targets that are only watched. Watched targets never get load, and redyno writes nothing to them. The node
+    /// numbers of these targets follow the numbers of `others`.
     pub watched: Vec<Target>,
     /// The clusters of the targets with load, by the node number of the target. If `others` is empty, the
     /// session uses the node numbers of the cluster.
@@ -78,8 +78,8 @@ pub struct Commission {
     pub keys: KeyOwner,
     /// Whether the command line allows writing (`--yes`).
     pub is_allowed: bool,
-    /// Whether a screen can ask the user. Without a screen, the session does not begin if a question is necessary. It
-    /// ends if the server refuses the load.
+    /// Whether a screen can ask the user. Without a screen, the session does not begin if a question is necessary. The
+    /// session ends if the server refuses the load.
     pub is_attended: bool,
     /// Whether the load continues after permanent refusals (`--keep-going`).
     pub keeps_going: bool,

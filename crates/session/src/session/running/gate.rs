@@ -5,9 +5,9 @@
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
 //! Each node with load has a gate for all servers with keys of its load (in a cluster: all primaries). redyno writes to
-//! a node only after the user has answered all questions. A change of load settings waits at the gate in three cases:
-//! the new load writes, its setup (commands that prepare the server) has not run, or it may do harm and the user has
-//! not agreed. Other changes apply at once.
+//! a node only after the user has answered all questions. A change of load settings waits at the gate if the new load
+//! writes, or if its setup (commands that prepare the server) has not run. A load that may do harm waits until the user
+//! agrees. Other changes apply at once.
 
 mod setup;
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
 pub struct HolderReplies<T> {
     pub(super) awaited: Vec<(u16, Address, Answer<T>)>,
     pub(super) arrived: Vec<(u16, T)>,
-    /// Whether errors name the server. They do if there are several servers.
+    /// Whether errors name the server. Errors name the server if there are several servers.
     pub(super) is_of_cluster: bool,
 }
 

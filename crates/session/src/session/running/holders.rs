@@ -1,6 +1,6 @@
-//! The holders of a load's keys: the target itself, or all primaries of its cluster. Each holder has a
-//! control plane (the connection for redyno's own commands), a ledger (the list of what redyno must undo),
-//! and a marker key of the run.
+//! The holders of a load's keys: the target itself, or all primaries of its cluster. Each holder has a control plane
+//! (the connection for redyno's own commands) and a marker key of the run. Each holder also has a ledger (the list of
+//! changes that redyno must undo).
 //!
 //! ```text
 //! Topology ──► a new primary: gets a ledger with the run's key names, and a marker key

@@ -11,8 +11,8 @@ use crate::{
 /// The timeout for the server's reply to each command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
-/// The timeout for deleting an index over HTTP. The server first finishes the requests that it is processing. It
-/// answers the deletion only then.
+/// The timeout for deleting an index over HTTP. The server first finishes the requests that it is processing. The
+/// server answers the deletion only afterwards.
 const LIMIT_BY_HTTP: Duration = Duration::from_secs(30);
 
 /// Restores a server parameter of `ledger`, and returns a line about the result. If another client has changed the

@@ -27,8 +27,8 @@ pub struct LoadCell {
     pub waiting_ns: u64,
     /// Connections that carried load at the end of the time slot.
     pub clients: u32,
-    /// The lowest and the highest rate in replies per second. They come from the finest time slots that were merged
-    /// into this time slot.
+    /// The lowest and the highest rate in replies per second. The rates come from the finest time slots that were
+    /// merged into this time slot.
     extremes: Option<(f64, f64)>,
 }
 

@@ -56,8 +56,8 @@ impl Default for TimelineOptions {
     }
 }
 
-/// The timeline of a session contains everything that screens and reports show. It is computed from the session's
-/// records.
+/// The timeline of a session contains everything that screens and reports show. The timeline is computed from the
+/// session's records.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     /// The time of the latest record, in seconds of the session.

@@ -53,10 +53,10 @@ struct StoredSlot<T> {
 pub struct TimeSlot<'a, T> {
     /// The start of the time slot, in seconds.
     pub start_s: f64,
-    /// The start of the covered time, in seconds. This moment is before `start_s` if a measurement was longer than the
+    /// The start of the covered time, in seconds. The start is before `start_s` if a measurement was longer than the
     /// time slot.
     pub from_s: f64,
-    /// The end of the covered time, in seconds. This moment is a little after the time slot if a long measurement ended
+    /// The end of the covered time, in seconds. The end is a little after the time slot if a long measurement ended
     /// late.
     pub to_s: f64,
     /// The value of the time slot.

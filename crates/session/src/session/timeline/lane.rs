@@ -17,7 +17,8 @@ pub struct Lane {
     pub(super) cells: History<BySegment>,
     /// The distributions of the last second, each with its end in seconds.
     pieces: VecDeque<(f64, Latency)>,
-    /// The distributions of the last minute by second, oldest first. They are only from the current segment.
+    /// The distributions of the last minute by second, oldest first. The distributions are only from the current
+    /// segment.
     recent: VecDeque<(u64, Latency)>,
     /// The sum of all entries of `recent` except the last. The sum is computed when it is needed.
     closed: OnceLock<Latency>,

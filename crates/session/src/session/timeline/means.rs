@@ -9,7 +9,7 @@ use crate::{
     session::Record,
 };
 
-/// The gauges with a mean. They are about the work of the server and of its machine.
+/// The gauges with a mean. The gauges are about the work of the server and of its machine.
 const KEPT: [Gauge; 13] = [
     Gauge::OpsPerS,
     Gauge::Clients,

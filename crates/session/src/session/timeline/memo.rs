@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell};
 use crate::session::Record;
 
-/// The largest number of cached columns. This is enough for a wide screen with a few column lengths.
+/// The largest number of cached columns. The number is enough for a wide screen with a few column lengths.
 const MOST: usize = 512;
 /// The margin before a recent record's period, in seconds. The record changes only time slots that begin after this
 /// margin.

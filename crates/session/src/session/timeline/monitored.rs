@@ -57,8 +57,8 @@ impl CommandCell {
 }
 
 impl Timeline {
-    /// Returns the length of a period in lists of the worst minutes, for a session of `span_s` seconds. This length is
-    /// one minute, or several whole minutes in a session with more than 10 000 minutes.
+    /// Returns the length of a period in lists of the worst minutes, for a session of `span_s` seconds. The length is
+    /// one minute. In a session with more than 10 000 minutes, the length is several whole minutes.
     pub fn minutes_s(span_s: f64) -> f64 {
         MINUTE_S * (span_s / MINUTE_S / MOST_MINUTES).ceil().max(1.0)
     }
@@ -87,8 +87,8 @@ impl Timeline {
         cells.into_iter().next().flatten().map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 
-    /// Returns the data that redyno could not read, each with the reason. These are commands that the server refused,
-    /// and figures of redyno's machine.
+    /// Returns the data that redyno could not read, each with the reason. The data may be commands that the server
+    /// refused, or figures of redyno's machine.
     pub fn unread(&self) -> BTreeMap<String, String> {
         let mut unread = BTreeMap::new();
         for event in self.events() {

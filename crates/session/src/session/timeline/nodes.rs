@@ -31,7 +31,7 @@ pub struct NodeLoad {
     pub share: f64,
     /// Good replies per second; `None` without measurements.
     pub ops_per_s: Option<f64>,
-    /// The service times. They are at most 1.6 % too long.
+    /// The service times. The times are at most 1.6 % too long.
     pub service: Latency,
 }
 

@@ -31,8 +31,8 @@ const NOW_S: f64 = 1.0;
 pub struct Reading<'a> {
     /// The timeline of the node.
     pub timeline: &'a Timeline,
-    /// The timeline with the most detail in the last minute. This is the session's timeline, or the timeline of the
-    /// part that was read again.
+    /// The timeline with the most detail in the last minute. Either the session's timeline, or the timeline of the part
+    /// that was read again, has the most detail.
     pub(super) cells: &'a Timeline,
     t_s: f64,
     /// Whether `t_s` is the latest moment.

@@ -57,7 +57,7 @@ impl PerSecond {
     }
 }
 
-/// A collection of latencies. It is complete when its latencies cover a second, and are enough for a p99.
+/// A collection of latencies. The collection is complete when its latencies cover a second, and are enough for a p99.
 #[derive(Debug, Clone, Default)]
 struct LatencyBatch {
     length_s: f64,

@@ -51,7 +51,7 @@ impl SegmentTotal {
         (length_s > 0.0).then(|| sum / length_s)
     }
 
-    /// Returns whether the load was measured. This requires answered, failed or dropped requests in the segment.
+    /// Returns whether the load was measured. A measured load has answered, failed or dropped requests in the segment.
     /// Prefills and warm-ups do not count as measured.
     pub fn is_measured(&self) -> bool {
         let is_loaded = self.start.knobs.load && self.start.aside().is_none();
@@ -87,8 +87,8 @@ impl Default for Segments {
     }
 }
 
-/// Returns the rate of the pause after a failed trial of a search. This is half the rate of the trial, both in requests
-/// per second.
+/// Returns the rate of the pause after a failed trial of a search. The result is half the rate of the trial, both in
+/// requests per second.
 pub fn rate_of_pause(trial: u32) -> u32 {
     (trial / 2).max(1)
 }

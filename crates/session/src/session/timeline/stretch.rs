@@ -39,7 +39,8 @@ pub struct Reread {
 
 impl Reread {
     /// Returns the length of time slots for chart columns of `step_s` seconds. The length is a power of two in ticks
-    /// (quarter seconds), at least 1. It is the largest length at which each column has at least four time slots.
+    /// (quarter seconds), at least 1. The result is the largest length at which each column has at least four time
+    /// slots.
     pub fn cell_s_for(step_s: f64) -> f64 {
         let tick_s = seconds(TICK_NS);
         tick_s * 2_f64.powi((step_s / CELLS_A_COLUMN / tick_s).max(1.0).log2() as i32)

@@ -153,8 +153,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the length of the time from which a percentile of the pings is computed, in seconds. This is one column,
-    /// or more if a column has too few pings.
+    /// Returns the length of the time from which a percentile of the pings is computed, in seconds. The length is one
+    /// column, or more if a column has too few pings.
     pub fn reach_s(&self, level: Level) -> f64 {
         let enough_s = match level {
             Level::P90 => 2.0,
