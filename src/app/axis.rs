@@ -9,8 +9,8 @@
 //! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is full, the
 //! columns become longer in small steps. The whole session therefore stays visible, and the screen seldom redraws the
 //! picture. If the user has chosen to see the last minutes, the columns have a largest length. With columns of this
-//! length, the view scrolls. Columns begin at whole multiples of their length, so the picture does not move while the
-//! length stays the same. A still picture is easy to read and needs few bytes on a slow terminal connection.
+//! length, the view scrolls. Columns begin at whole multiples of their length. The picture therefore does not move
+//! while the length stays the same. A still picture is easy to read and needs few bytes on a slow terminal connection.
 //!
 //! This file also has the vertical axis of a chart: its range of values, and the conditions under which this range
 //! changes.

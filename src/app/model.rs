@@ -163,7 +163,7 @@ pub struct Model {
     pub gentle_intrinsic: bool,
     /// The recording in progress.
     pub recording: Option<RecordingState>,
-    /// How often the user has run each command of the palette.
+    /// The number of times that the user has run each command of the palette.
     pub(super) used: BTreeMap<String, u32>,
     /// The command line that began the session.
     pub(super) program: CommandPrefix,

@@ -27,7 +27,8 @@ pub trait Listener {
         Ok(())
     }
 
-    /// Returns the result that decides the exit code. Called after a session that ended without a failure.
+    /// Returns the result that decides the exit code. The caller uses this result after a session that ended without a
+    /// failure.
     ///
     /// # Errors
     /// Fails if the result is not the required result.

@@ -1,5 +1,5 @@
 //! The key table: the action of each key, and the texts about keys in the footer, the help and the manual page. Each
-//! submodule has a part of the key table. Of crossterm (the terminal library), this code uses only the names of keys.
+//! submodule has a part of the key table. This code uses only the names of keys from crossterm (the terminal library).
 
 /// Makes a part of the key table. Each context has bindings. Each binding has actions with their keys, the
 /// keys as text, the hint for the footer, and the help.

@@ -16,7 +16,7 @@ use crate::{
 
 /// The text that replaces a password.
 const HIDDEN: &str = "***";
-/// Ranges whose two numbers are separated by `:` in the JSON, and by `-` in the lines of `--show-config`.
+/// Ranges with `:` between the two numbers in the JSON, and with `-` in the lines of `--show-config`.
 const SPANS: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];
 
 type ConfigFields = Vec<(&'static str, JsonValue)>;

@@ -95,9 +95,8 @@ pub(super) fn json(
     json
 }
 
-/// Returns results with their titles. A single run has one result. For several runs, these are the results of
-/// the best run, of the worst run, and of all runs together. With `--print-all-runs`, the results of each run
-/// come first.
+/// Returns results with their titles. A single run has one result. For several runs, the results are those of the best
+/// run, of the worst run, and of all runs together. With `--print-all-runs`, the results of each run come first.
 pub(super) fn results_with_titles<'a>(
     options: &MemtierOptions,
     runs: &'a [Results],

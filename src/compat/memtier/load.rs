@@ -80,8 +80,8 @@ impl Memtier {
     }
 }
 
-/// Returns the nodes of the cluster (`--cluster-mode`), the servers that share the load (`--hash`), or the server whose
-/// failed requests are sent again (`--retry-on-error`).
+/// Returns the nodes of the cluster (`--cluster-mode`), the servers that share the load (`--hash`), or the server to
+/// which redyno sends failed requests again (`--retry-on-error`).
 ///
 /// # Errors
 /// Fails if the cluster cannot be read, or an operation has keys of several servers.

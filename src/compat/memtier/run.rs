@@ -62,8 +62,8 @@ pub(super) struct Memtier {
     pub(super) options: MemtierOptions,
     pub(super) requests: RunRequests,
     pub(super) target: Target,
-    /// The cluster (`--cluster-mode`), the servers that share the load (`--hash`), or the server whose failed requests
-    /// are sent again.
+    /// The cluster (`--cluster-mode`), the servers that share the load (`--hash`), or the server to which redyno sends
+    /// failed requests again.
     pub(super) cluster: Option<Arc<Cluster>>,
     pub(super) retrying: Retrying,
     pub(super) seed: u64,

@@ -8,8 +8,8 @@
 //!         0 %     90 %     99 %   99.9 %     500 µs ▇▇▇▇▇▇▇ 71 %
 //!  knobs
 //! ```
-//! Without load, the screen shows the distributions of PING. Below them, bars show the parts of a request's
-//! time, and a table shows the execution times of all clients' commands.
+//! Without load, the screen shows the distributions of PING. Below the distributions, bars show the parts of a
+//! request's time, and a table shows the execution times of all clients' commands.
 
 use std::borrow::Cow;
 

@@ -305,8 +305,8 @@ pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], 
 }
 
 /// Adds the waiting times of requests without a reply to the load's latencies. In a column with replies, these times
-/// are added only if the column is the newest, because a lost request has no latency. Where `counts_lag` is true, the
-/// waiting times of requests that are due but not sent are added too.
+/// are added only if the column is the newest, because a lost request has no latency. If `counts_lag` is true, the
+/// waiting times of requests that are due but not sent are added, too.
 pub fn waits_of_load(
     latency: &mut [Option<Quantiles>],
     load: &[Option<LoadCell>],

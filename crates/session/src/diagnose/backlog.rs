@@ -1,4 +1,4 @@
-//! How far an open loop is behind its schedule.
+//! The delay of an open loop behind its schedule.
 
 use crate::session::Interval;
 
@@ -35,7 +35,7 @@ impl Backlog {
     }
 }
 
-/// A wait for a reply is a pause of the server only if it is at least this many times the median.
+/// A wait for a reply counts as a pause of the server only if the wait is at least this many times the median.
 const TIMES_THE_MEDIAN: u64 = 5;
 
 /// Returns the length of the server's pause in microseconds. If the server pauses, all clients wait. The length is

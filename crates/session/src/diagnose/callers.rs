@@ -83,7 +83,7 @@ pub(super) fn of_command(now: &RecentState, name: &str, per_s: f64) -> Option<St
     }
 }
 
-/// Returns the client whose output buffer is the largest, if this buffer has at least `least` bytes.
+/// Returns the client with the largest output buffer, if this buffer has at least `least` bytes.
 pub(super) fn with_output(now: &RecentState, least: f64) -> Option<String> {
     let buffers: Vec<_> = others(now.clients()?).map(|row| (row, row.output_memory as f64)).collect();
     let all: f64 = buffers.iter().map(|(_, bytes)| bytes).sum();

@@ -43,7 +43,7 @@ pub(super) struct Evidence {
 /// Requests above one of these percentiles count as slow. The first percentile with enough samples is used.
 const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
-/// Returns each kind of evidence in an interval whose share is at least `threshold`, the strongest first. A recording
+/// Returns each kind of evidence in an interval with a share of at least `threshold`, the strongest first. A recording
 /// gives the same evidence as the live session.
 pub(super) fn evidence(stretch: &Interval, threshold: impl Fn(EvidenceKind) -> f64) -> Vec<Evidence> {
     let found = EvidenceKind::ALL.into_iter().filter_map(|kind| kind.look(stretch));
@@ -231,7 +231,7 @@ pub(super) mod tests {
         assert_eq!(all.matches(", ").count(), 2, "{all}");
     }
 
-    /// Returns an interval of an open loop: 990 requests take 0.3 ms, and `slow` requests take 6.8 ms; `held` of the
+    /// Returns an interval of an open loop. 990 requests take 0.3 ms, and `slow` requests take 6.8 ms. `held` of the
     /// slow requests waited for a core.
     fn with_tail(slow: u64, held: u64) -> Interval {
         let mut response = repeated(300_000, 990);

@@ -90,8 +90,8 @@ impl ClientLimit {
         before.unwrap_or(RuleVerdict::Unchanged)
     }
 
-    /// Returns whether the last interval can be used: the probes have reported on it, or send no reports at
-    /// all.
+    /// Returns whether the last interval can be used. The probes must have reported on this interval, or send no
+    /// reports at all.
     fn is_known(&self) -> bool {
         let until = self.probes.known_until();
         self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))

@@ -23,7 +23,7 @@ const WAITS_OF_WORK: f64 = 0.15;
 const LEAST: f64 = 0.03;
 /// Another process is named as the cause only if it uses at least this share of a core.
 const BUSY: f64 = 0.10;
-/// A process that uses at least this share of a core leaves too little of it.
+/// A process that uses at least this share of a core leaves too little time of the core.
 const VERY_BUSY: f64 = 0.50;
 /// The advice if it is unknown which process runs on the server's core.
 const TOP: &str = "top -H shows what runs on the server's core";

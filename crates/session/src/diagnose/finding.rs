@@ -51,7 +51,7 @@ pub struct Finding {
     pub evidence: Vec<String>,
     /// The advice, such as `give more clients`; empty without advice. A reason and a colon may precede the advice.
     pub next: String,
-    /// The advice that the session's screen shows, if it differs from `next`.
+    /// The advice that the session's screen shows, if this advice differs from `next`.
     pub next_at_screen: Option<&'static str>,
 }
 
@@ -78,7 +78,7 @@ impl Finding {
         Self { severity, ..Self::new("", short, long) }
     }
 
-    /// Returns whether both findings are of the same rule and about the same thing.
+    /// Returns whether both findings are of the same rule and about the same subject.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         (self.rule, &self.subject) == (other.rule, &other.subject)
     }

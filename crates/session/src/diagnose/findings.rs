@@ -270,7 +270,7 @@ pub(super) mod tests {
         session::{Client, Interval, Segment, WorkerCost},
     };
 
-    /// Returns one second of a load with a rate of 1 M/s; its worker uses the share `cpu` of a core.
+    /// Returns one second of a load with a rate of 1 M/s. Its worker uses the share `cpu` of a core.
     fn second(segment: u32, cpu: f64, n: u32) -> Record {
         let client = Some(Client::of(vec![WorkerCost { cpu, ..WorkerCost::default() }]));
         let (t_s, due, ops, behind_us) = (f64::from(n), 1_000_000, 88_000, u64::from(n) * 900_000);

@@ -7,7 +7,7 @@
 use super::{Finding, Severity, now::RecentState};
 use crate::{events::EventKind, gauge::Gauge, units};
 
-/// How long a fork counts as recent, in seconds.
+/// The time for which a fork counts as recent, in seconds.
 const WINDOW_S: f64 = 12.0;
 /// The shortest fork that is reported, in microseconds. A client could send ten requests of 1 ms in this time.
 const HELD_US: u64 = 10_000;

@@ -7,7 +7,7 @@
 use super::{Finding, Severity, now::RecentState};
 use crate::{events::EventKind, gauge::Gauge, units};
 
-/// How long an event of the latency monitor counts as recent, in seconds.
+/// The time for which an event of the latency monitor counts as recent, in seconds.
 const WINDOW_S: f64 = 10.0;
 /// The shortest write to the append-only file that is reported, in milliseconds.
 const SLOW_MS: u64 = 20;

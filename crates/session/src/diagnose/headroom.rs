@@ -18,7 +18,7 @@ use crate::{
     units,
 };
 
-/// A setting counts only if it was measured for at least this many seconds.
+/// The shortest measurement of a setting that counts, in seconds.
 const ENOUGH_S: f64 = 3.0;
 /// A gain is estimated only if at least this many values of a knob were measured.
 const SETTINGS: usize = 3;

@@ -43,7 +43,7 @@ struct SlotRequests {
     length_s: f64,
     slots: BTreeMap<u16, u64>,
     nodes: BTreeMap<u16, u64>,
-    /// The number of nodes that own slots; 0 if it is unknown.
+    /// The number of nodes that own slots; 0 if this number is unknown.
     owners: u16,
 }
 

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use crate::{diagnose::fixture::found, events::EventKind};
 
-    /// Returns the finding after `n` seconds; from second 20 on, `hits` of 3000 lookups find their key.
+    /// Returns the finding after `n` seconds. From second 20 on, `hits` of 3000 lookups find their key.
     fn after(n: u32, hits: f64) -> Option<Finding> {
         let mut found = found(n, |second| {
             let hits = if second.n < 20 { 2850.0 } else { hits };

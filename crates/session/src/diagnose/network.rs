@@ -13,7 +13,7 @@ use crate::{events::EventKind, gauge::Gauge, units};
 
 /// The path counts as slower if the fastest PING takes at least this many times its usual time.
 const TIMES: u64 = 2;
-/// A rise of the fastest PING is reported only if it is at least this many nanoseconds.
+/// The smallest rise of the fastest PING that is reported, in nanoseconds.
 const RISE_NS: u64 = 500_000;
 /// Without a baseline, the path counts as long if the fastest PING takes at least this many nanoseconds. PINGs within a
 /// data centre are faster.

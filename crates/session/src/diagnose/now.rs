@@ -14,17 +14,17 @@ use crate::{
     session::{FigureWatches, Interval, Record, Segment, SessionStart, WatchedFigure},
 };
 
-/// How long samples of server and host are kept, in seconds.
+/// The time for which samples of server and host are kept, in seconds.
 const SAMPLES_S: f64 = 15.0;
 /// Times of commands are summed over this period, in seconds. The period is long enough for a command that is sent
 /// every few seconds.
 pub(super) const COMMANDS_S: f64 = 5.5;
-/// How long an event is kept, in seconds.
+/// The time for which an event is kept, in seconds.
 const EVENTS_S: f64 = 30.0;
-/// How long a restart explains missing keys, in seconds. Clients need minutes to fill a large cache again.
+/// The time for which a restart explains missing keys, in seconds. Clients need minutes to fill a large cache again.
 pub(super) const RESTART_S: f64 = 600.0;
-/// How long a reply to CLIENT LIST is kept, in seconds. redyno sends CLIENT LIST every 5 s, and less often if the list
-/// is long.
+/// The time for which a reply to CLIENT LIST is kept, in seconds. redyno sends CLIENT LIST every 5 s, and less often if
+/// the list is long.
 const LISTS_S: f64 = 30.0;
 /// The maximum age of a sample that describes the present, in seconds.
 const FRESH_S: f64 = 3.5;
@@ -244,7 +244,7 @@ impl RecentState {
         self.events.since(self.t_s - window_s)
     }
 
-    /// Returns whether the server was restarted in the last minutes, so that it may have lost its keys.
+    /// Returns whether the server was restarted in the last minutes. A restarted server may have lost its keys.
     pub(super) fn is_restarted(&self) -> bool {
         self.restarted_s.is_some_and(|restarted_s| self.t_s - restarted_s <= RESTART_S)
     }

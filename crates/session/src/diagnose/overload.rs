@@ -105,7 +105,7 @@ fn rate(segment: Option<&Segment>) -> Option<u32> {
 }
 
 impl OpenLoopResult {
-    /// Returns the finding that the `rate` is not reached; `trend` describes how the send lag changes.
+    /// Returns the finding that the `rate` is not reached. `trend` describes the change of the send lag.
     fn finding(&self, rate: u32, trend: &str) -> Finding {
         let mut known_by = format!("{} of {}", units::count(self.ops_per_s), units::rate(f64::from(rate)));
         if self.shed >= SHED {

@@ -28,7 +28,7 @@ const SLOW_NS: u64 = 1_000_000;
 /// Even without a baseline, PING counts as slow if the p99 exceeds the fastest PING by at least this many nanoseconds.
 const WAITS_NS: u64 = 5_000_000;
 
-/// The rules use the kernel's times of a report if at most 1 of this many PINGs has no kernel time.
+/// The rules use a report's kernel times if at most 1 of this many PINGs has no kernel time.
 const RARELY_UNKNOWN: u64 = 100;
 /// The mean times of a PING's three parts are used only if their sum is at least this share of the mean round
 /// trip.

@@ -19,10 +19,10 @@ const WINDOW_S: f64 = 2.0;
 /// A receiver is far slower than the others if its median is at least this multiple of the median of all receivers. If
 /// many receivers get each message in the same order, the median of the last receiver is about twice the median of all.
 const FAR: u64 = 4;
-/// A receiver is far slower than the others only if its median exceeds the median of all receivers by at least this, in
-/// ns.
+/// A receiver is far slower than the others only if its median exceeds the median of all receivers by at least this
+/// time, in ns.
 const LEAST_NS: u64 = 1_000_000;
-/// A receiver is slow in a whole segment if it was slow for at least this share of its messages.
+/// The smallest share of slow messages for which a receiver counts as slow in a whole segment.
 const LEAST_SHARE: f64 = 0.25;
 
 /// A rule about the receivers.

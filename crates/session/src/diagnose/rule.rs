@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use super::{Finding, now::RecentState};
 use crate::session::{Interval, Record, Segment, SessionStart};
 
-/// How a record changes the finding of a rule.
+/// The change of a rule's finding that a record causes.
 #[derive(Debug)]
 pub(super) enum RuleVerdict {
     /// The finding does not change.

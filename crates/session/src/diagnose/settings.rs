@@ -9,7 +9,7 @@ const FAST_CLOCKS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page
 /// The highest `hz` at which an idle server uses little CPU time.
 const HIGHEST_HZ: u32 = 100;
 
-/// How long a change is shown, in seconds.
+/// The time for which a change is shown, in seconds.
 const CHANGED_S: f64 = 30.0;
 
 /// Returns the finding that a parameter was changed in the last seconds.

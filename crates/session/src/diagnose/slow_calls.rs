@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::now::RecentState;
 use crate::{events::EventKind, server::CLIENT_NAME, units};
 
-/// How long an entry of the slow log counts as recent, in seconds.
+/// The time for which an entry of the slow log counts as recent, in seconds.
 pub(super) const WINDOW_S: f64 = 10.0;
 /// The shortest call that can be a finding by itself, in microseconds. For shorter calls, their sum decides.
 pub(super) const SLOW_US: f64 = 10_000.0;

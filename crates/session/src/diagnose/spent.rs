@@ -45,12 +45,12 @@ pub struct TimeSpent {
     /// The time on the network, in both directions.
     pub wire_us: f64,
     /// The wait in the server's sockets and behind other commands. If all clients of the load are busy, the wait for a
-    /// free client is added. If the execution time is unknown, it is included.
+    /// free client is added. An unknown execution time is included in this wait.
     pub waits_us: f64,
-    /// The execution in the server; `None` if the server does not report it.
+    /// The execution time in the server. `None` if the server does not report this time.
     pub execution_us: Option<f64>,
-    /// The possible error of `wire_us` and of `waits_us`. Time of at most this length may belong to the other of these
-    /// two parts.
+    /// The possible error of `wire_us` and of `waits_us`. The true value of a part may differ from the estimate by at
+    /// most this time.
     pub error_us: f64,
     /// The mean number of requests that are sent and unanswered, by Little's law: the rate times the mean time without
     /// the delay before sending. `None` without load.

@@ -182,8 +182,8 @@ pub(super) static DEFRAG: [Threshold; 1] = [Threshold {
     next: "CONFIG SET active-defrag-cycle-max limits it",
 }];
 
-/// Findings about a full network interface: packets wait at 90 % of its speed or more. The headers of packets need the
-/// rest, and the counted bytes contain only a part of the headers.
+/// Findings about a full network interface: packets wait at 90 % of its speed or more. Packet headers need the
+/// remaining capacity, and the counted bytes contain only a part of these headers.
 pub(super) static FULL: [Threshold; 1] = [Threshold {
     gauge: Gauge::HostNetShare,
     from: 0.9,

@@ -43,14 +43,14 @@ impl<T> RecentValues<T> {
         self.kept.iter().take_while(move |(t_s, _)| *t_s <= until_s).map(|(_, value)| value)
     }
 
-    /// Returns the time of the last value before the newest values, all of which are as requested; `None` if the newest
-    /// value is not. A rate covers the time since the value before.
+    /// Returns the time of the last value before the newest values for which `is` returns true. Returns `None` if `is`
+    /// returns false for the newest value. A rate covers the time since the previous value.
     pub(super) fn begun_s(&self, is: impl Fn(&T) -> bool) -> Option<f64> {
         let such = self.kept.iter().rev().take_while(|(_, value)| is(value)).count();
         (such > 0).then(|| self.kept[self.kept.len().saturating_sub(such + 1)].0)
     }
 
-    /// Returns the time of the newest value that is as requested.
+    /// Returns the time of the newest value for which `is` returns true.
     pub(super) fn last_s(&self, is: impl Fn(&T) -> bool) -> Option<f64> {
         self.kept.iter().rev().find(|(_, value)| is(value)).map(|(t_s, _)| *t_s)
     }

@@ -95,9 +95,9 @@ impl Limit {
         })
     }
 
-    /// Returns the latencies that the limit is about. For a limit on receivers, these are the receivers' times, or
-    /// `None` without receivers. Otherwise, these are the response times of an open loop, or the service times of a
-    /// closed loop.
+    /// Returns the latencies that the limit is about. A limit on receivers is about the receivers' times. Returns
+    /// `None` without receivers. Any other limit is about the response times of an open loop, or about the service
+    /// times of a closed loop.
     pub fn latency<'a>(&self, measured: &'a Interval) -> Option<&'a Latency> {
         match self.received {
             Some(name) => {

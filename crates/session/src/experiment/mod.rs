@@ -46,7 +46,7 @@ use std::fmt;
 
 use crate::session::{Delivery, Order};
 
-/// An experiment: it changes knobs (load settings) automatically.
+/// An experiment changes knobs (load settings) automatically.
 pub trait Experiment: fmt::Debug + Send + Sync {
     /// Returns the title of the experiment: `find p99<1ms`.
     fn title(&self) -> String;

@@ -236,7 +236,7 @@ impl Bus {
         self.ask_both(words, None, limit, understand)
     }
 
-    /// Sends a command and perhaps another one with a reply that does not matter. Returns the reply to the first
+    /// Sends a command, and perhaps a second command with a reply that does not matter. Returns the reply to the first
     /// command as parsed by `understand`. If the reply is MOVED, sends the commands to the cluster node that owns the
     /// keys.
     fn ask_both<T>(

@@ -20,7 +20,7 @@ pub(super) struct ClockOffset {
 }
 
 impl ClockOffset {
-    /// Queries the time of the bus, and keeps it as a sample.
+    /// Queries the time of the bus, and keeps this time as a sample.
     ///
     /// # Errors
     /// Fails if the bus does not answer.

@@ -40,7 +40,7 @@ pub struct Terms {
     pub targets: Vec<String>,
     /// Whether the load uses RESP3. The URIs in `targets` do not show this.
     pub has_resp3: bool,
-    /// How the load is divided among servers.
+    /// The division of the load among servers.
     pub layout: LoadLayout,
     /// The kind of cluster nodes that get read-only requests.
     pub read_from: ReadFrom,
@@ -56,7 +56,7 @@ pub struct Terms {
     pub requests: Option<u64>,
 }
 
-/// How a load is divided among servers.
+/// The division of a load among servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadLayout {

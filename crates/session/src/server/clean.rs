@@ -158,7 +158,7 @@ struct Removal<'a, S> {
 }
 
 impl<S: Store> Removal<'_, S> {
-    /// Runs the removal. Returns whether it was completed.
+    /// Runs the removal. Returns whether the removal was completed.
     async fn run(&self, markers: &[Marker]) -> Result<bool, ServerError> {
         if markers.is_empty() {
             return Ok(true);

@@ -159,9 +159,9 @@ impl Control {
         self.survey_for(BTreeSet::new(), false, None)
     }
 
-    /// Surveys the server, and checks whether it has the `commands`. If `notifies` is true, also checks which keyspace
-    /// notifications it publishes. `loaded` has the names of keys that an earlier load wrote. If all of these keys
-    /// exist, the survey counts no keys as foreign.
+    /// Surveys the server, and checks whether the server has the `commands`. If `notifies` is true, also checks which
+    /// keyspace notifications the server publishes. `loaded` has the names of keys that an earlier load wrote. If all
+    /// of these keys exist, the survey counts no keys as foreign.
     pub fn survey_for(
         &self,
         commands: BTreeSet<String>,

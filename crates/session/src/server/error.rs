@@ -149,8 +149,8 @@ impl ServerError {
         }
     }
 
-    /// Returns whether the server certainly did nothing: it answered with an error, or the command was not
-    /// sent.
+    /// Returns whether the server certainly did nothing, because the server answered with an error, or because the
+    /// command was not sent.
     pub fn is_refused(&self) -> bool {
         if let Self::At { error, .. } = self {
             return error.is_refused();

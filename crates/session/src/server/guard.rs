@@ -52,8 +52,8 @@ pub(super) const CLUSTER_DOWN: &str = "CLUSTERDOWN";
 const AHEAD: &str = "ERR ";
 
 /// The ends of words that fred misunderstands. If the first word of a reply of three or four parts has such an end,
-/// fred takes the reply for a message of a channel and drops it. For example, the reply to `LATENCY HISTOGRAM subscribe
-/// get` has four parts.
+/// fred treats the reply as a message of a channel, and drops the reply. For example, the reply to `LATENCY HISTOGRAM
+/// subscribe get` has four parts.
 const MESSAGES: [&[u8]; 2] = [b"subscribe", b"message"];
 
 /// The part that the guard adds to such replies until they have five parts.
@@ -187,7 +187,7 @@ fn for_fred(bytes: &[u8], reply: Reply) -> Vec<u8> {
     [b"*5", &bytes[2..], added.concat().as_bytes()].concat()
 }
 
-/// Returns a reply of the server that fred passed on, as the server sent it.
+/// Returns a reply that fred passed on in the form in which the server sent the reply.
 pub(super) fn without_fillers(mut reply: Value) -> Value {
     if let Value::Array(parts) = &mut reply {
         while parts.last().and_then(Value::as_str).is_some_and(|word| word == FILLER) {
@@ -197,7 +197,7 @@ pub(super) fn without_fillers(mut reply: Value) -> Value {
     reply
 }
 
-/// Returns an error reply of the server that fred passed on, as the server sent it.
+/// Returns an error reply that fred passed on in the form in which the server sent the error.
 pub(super) fn as_sent(error: &str) -> &str {
     error.strip_prefix(AHEAD).filter(|rest| rest.starts_with(CLUSTER_DOWN)).unwrap_or(error)
 }

@@ -1,6 +1,5 @@
-//! Sends the commands of a setup (commands that run once before a load) to the server. Redis gets them on the
-//! connection of the control plane. For HTTP, each request has its own connection, and redyno writes no
-//! marker.
+//! Sends the commands of a setup (commands that run once before a load) to the server. Redis gets the commands on the
+//! connection of the control plane. For HTTP, each request has its own connection, and redyno writes no marker.
 
 use std::time::Duration;
 

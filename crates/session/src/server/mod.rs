@@ -1,7 +1,7 @@
 //! The control plane is the part of redyno that polls a server's own figures (INFO) and sends single commands to the
 //! server (CONFIG SET). Each node of a session has its own control plane. Each control plane is a task, and all tasks
 //! share one thread with a tokio runtime. More nodes therefore need no more threads, and a hanging node does not delay
-//! the others. The control plane uses the client library fred for Redis, and redyno's own client for memcached.
+//! other nodes. The control plane uses the client library fred for Redis, and redyno's own client for memcached.
 //!
 //! ```text
 //!            orders: survey, mark, set up, clean, tune, undo

@@ -1,4 +1,4 @@
-//! Finds the changes between two replies to INFO, and returns them as events. This module does no I/O.
+//! Finds the changes between two replies to INFO, and returns these changes as events. This module does no I/O.
 
 use super::{
     Info,
@@ -51,8 +51,8 @@ struct Child {
     outcome: Option<String>,
 }
 
-/// A change of a child process: it has begun or has ended. If the process began and ended between two polls, its
-/// duration is unknown.
+/// The beginning or the end of a child process. If the process began and ended between two polls, its duration is
+/// unknown.
 enum FileStep {
     Began,
     Ended { length_s: Option<f64>, outcome: String },

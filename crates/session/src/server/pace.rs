@@ -173,7 +173,7 @@ pub(super) fn subtract_key_scans(own: &BTreeMap<String, u64>, status: &mut Statu
     status.gauges.derive();
 }
 
-/// How often one request is sent.
+/// The frequency of one request.
 #[derive(Debug)]
 struct RequestPace {
     /// The smallest number of polls from one request to the next.
@@ -220,7 +220,7 @@ impl RequestPace {
     }
 }
 
-/// How often each request of a poll is sent.
+/// The frequency of each request of a poll.
 #[derive(Debug)]
 pub(super) struct Paces {
     clients: RequestPace,

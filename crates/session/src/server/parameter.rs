@@ -207,7 +207,7 @@ impl Parameter {
 
     /// Returns whether a session may set `value`, in the form of CONFIG GET. If the session is killed, a later redyno
     /// must recognise this value as set by redyno. A memory limit may be lower than the [plausible](Self::is_plausible)
-    /// limits, because redyno never restores a value that it set itself.
+    /// limits, because redyno never restores a value that redyno itself has set.
     pub fn takes(&self, value: &str) -> bool {
         self.is_plausible(value) || matches!(self.values, ParameterValues::Bytes(_)) && bytes(value).is_some()
     }

@@ -1,11 +1,11 @@
 //! Chooses the names of redyno's list of runs and of its markers on a server. On a node of a cluster, this node must be
 //! able to store keys with these names.
 //!
-//! A node of a cluster has some of the 16 384 slots, and accepts only commands whose keys are in one of its slots. The
-//! names of the list of runs and of the markers end with a hash tag. redyno takes the first of the tags `{0}`, `{1}`, …
-//! whose slot is on the node. Another session on the same node therefore finds the list and the markers without SCAN.
-//! If the slot moves to another node, the list and the markers move with the slot. On the new node, the first tag may
-//! differ from the tag of the moved keys.
+//! A node of a cluster has some of the 16 384 slots, and accepts only commands with keys in these slots. The names of
+//! the list of runs and of the markers end with a hash tag. redyno takes the first of the tags `{0}`, `{1}`, … whose
+//! slot is on the node. Another session on the same node therefore finds the list and the markers without SCAN. If the
+//! slot moves to another node, the list and the markers move with the slot. On the new node, the first tag may differ
+//! from the tag of the moved keys.
 
 use std::{collections::BTreeSet, sync::Arc};
 

@@ -1,7 +1,8 @@
 //! Reads, writes, renews and deletes the list of runs and their markers on the server.
 //!
-//! The list is a set, and the markers are hashes. Reading them therefore does not change the server's counts of GET and
-//! SET. redyno removes only its own members and fields, not whole keys. Data of other clients remains.
+//! The list is a set, and the markers are hashes. Reading the list and the markers therefore does not change the
+//! server's counts of GET and SET. redyno removes only its own members and fields, not whole keys. Data of other
+//! clients remains.
 
 use tokio::task::JoinSet;
 
@@ -154,8 +155,8 @@ pub(super) enum MarkerState {
     Refused(EventKind),
 }
 
-/// Writes the marker again if it no longer exists. FLUSHALL, an expiry, an eviction or a restart without data
-/// can delete it.
+/// Writes the marker again if it no longer exists. FLUSHALL, an expiry, an eviction or a restart without data can
+/// delete the marker.
 pub(super) async fn check_marker(wire: &RedisSender, ledger: &Ledger) -> Result<MarkerState, ServerError> {
     if !ledger.is_to_be_marked() {
         return Ok(MarkerState::Present);

@@ -1,6 +1,6 @@
-//! Runs the setup of a workload (commands that run once before the load), and undoes it. Before redyno makes an object
-//! on the server, redyno records the object in the ledger (in memory) and in the marker (on the server). The session
-//! can therefore always remove the object. If the session is killed, a later redyno finds the object.
+//! Runs and undoes the setup of a workload (commands that run once before the load). Before redyno makes an object on
+//! the server, redyno records the object in the ledger (in memory) and in the marker (on the server). The session can
+//! therefore always remove the object. If the session is killed, a later redyno finds the object.
 //!
 //! ```text
 //! does it exist? ─ no ─► note ─► FUNCTION LOAD ─► the next step   undo: FUNCTION DELETE, remove from ledger and marker
@@ -50,9 +50,9 @@ pub(super) async fn set_up(
     outcome
 }
 
-/// Runs one command, and returns the object that it made. Returns `None` if it made no object, or if this
-/// session had made the object before. A command that sets `notify-keyspace-events` only adds letters, and
-/// the ledger lists the value to restore.
+/// Runs one command, and returns the object that it made. Returns `None` if the command made no object, or if this
+/// session had made the object before. A command that sets `notify-keyspace-events` only adds letters, and the ledger
+/// lists the value to restore.
 async fn run(
     (maker, target): (&Maker, &Target),
     command: &SetupCommand,

@@ -20,7 +20,7 @@ pub struct Status {
     /// The address of the server, as `host:port`, if Sentinels name the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// The version of the server; for Valkey its `valkey_version`, not its `redis_version`.
+    /// The version of the server. For Valkey, this is `valkey_version`, not `redis_version`.
     pub version: String,
     /// The id of the server's process, on its machine or in its container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ pub struct Status {
 pub struct ReplicaProgress {
     /// The replica's address, as its primary knows it.
     pub address: String,
-    /// How many bytes the replica is behind.
+    /// The number of bytes by which the replica is behind.
     pub behind: u64,
     /// Whole seconds since the replica's last acknowledgement.
     pub ack_s: Option<u64>,

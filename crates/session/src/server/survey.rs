@@ -28,7 +28,7 @@ const SCAN_COUNT: u32 = 500;
 /// keys faster than redyno can check them.
 const LOOK_THROUGH_STEPS: u32 = 40;
 
-/// What redyno knows about a server before it writes there.
+/// The facts that redyno knows about a server before the first write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     /// The address of the server.
@@ -62,8 +62,8 @@ pub struct Survey {
     pub missing: Vec<String>,
     /// The value of `notify-keyspace-events`; empty if it was not requested.
     pub notifications: String,
-    /// The runs with a marker (a key that lists what a run has to undo) on the server. The session of such a
-    /// run is still running, has kept its keys, or was killed before it could clean up.
+    /// The runs with a marker (a key that lists what a run has to undo) on the server. The session of a run with a
+    /// marker is still running, has kept its keys, or was killed before the cleanup.
     pub runs: Vec<Marker>,
 }
 

@@ -1,4 +1,4 @@
-//! Sets a parameter of the server with CONFIG SET, and restores it. Before redyno sets a parameter, it writes the old
+//! Sets and restores a parameter of the server with CONFIG SET. Before redyno sets a parameter, redyno writes the old
 //! value to the ledger (in memory) and to the marker (a key on the server). The session restores parameters from its
 //! ledger. If the session is killed, a later redyno restores the parameters from the marker.
 //!

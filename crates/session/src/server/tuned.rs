@@ -1,5 +1,5 @@
-//! A server parameter that a session set, and the values that are needed to restore it. This module does no
-//! I/O.
+//! A server parameter that a session set, and the values that redyno needs to restore this parameter. This module does
+//! no I/O.
 //!
 //! ```text
 //!             from            to[0]                 to[1]
@@ -21,7 +21,7 @@ pub struct TunedParameter {
     pub name: String,
     /// The value before the session's first change.
     pub from: String,
-    /// The values that the session has set. The parameter may have one of them now. The latest value comes
+    /// The values that the session has set. The parameter may have one of these values now. The latest value comes
     /// last.
     pub to: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! The main loop of the control plane: connects to the server, polls it, carries out the session's orders
-//! (such as CONFIG SET), and reconnects after a loss.
+//! The main loop of the control plane: connects to the server, polls the server, carries out the session's orders (such
+//! as CONFIG SET), and reconnects after a loss.
 //!
 //! ```text
 //! ┌► greet ─► open link ─► poll every second, carry out orders ─┐ lost

@@ -64,8 +64,9 @@ pub struct ReceivedMessages {
     /// Lost connections of receivers.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub reconnects: u64,
-    /// At most 64 receivers. First come receivers that lost messages, lost their connection, or were slower than the
-    /// others. An interval lists only such receivers, except for the last interval of a segment.
+    /// At most 64 receivers. The first receivers in the list are those that lost messages, lost their connection, or
+    /// were slower than other receivers. An interval lists only such receivers, except for the last interval of a
+    /// segment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_receiver: Vec<OneReceiver>,
 }

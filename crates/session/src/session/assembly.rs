@@ -4,10 +4,10 @@
 //! load-0  ──[17: seg 1]─[17: seg 2, closes it]──►┐
 //! load-1  ──[17: seg 1]─[17: seg 2, closes it]──►┴─► tick 17: interval of seg 1, interval of seg 2
 //! ```
-//! All workers count ticks from the start of the session. A tick is complete when every worker has reported it or a
-//! later tick. A tick is completed without a worker that is [`PATIENCE`] ticks behind. The late results of this worker
-//! later become an interval with length 0, so no reply is lost. Replies after the end of a segment form one interval,
-//! the drain. The drain ends with the last of these replies.
+//! All workers count ticks from the start of the session. A tick is complete when every worker has reported this tick
+//! or a later tick. A tick is completed without a worker that is [`PATIENCE`] ticks behind. The late results of this
+//! worker later become an interval with length 0, so no reply is lost. Replies after the end of a segment form one
+//! interval, the drain. The drain ends with the last of these replies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,7 +118,8 @@ impl Assembly {
         }
     }
 
-    /// Returns the intervals of the earliest tick (quarter second) if it is complete, and of complete drains.
+    /// Returns the intervals of the earliest tick (quarter second), if this tick is complete. Also returns the
+    /// intervals of complete drains.
     pub(super) fn take(&mut self) -> Option<Vec<Interval>> {
         let first =
             self.ticks.first_key_value().map(|(tick, _)| *tick).filter(|tick| self.is_complete(*tick));

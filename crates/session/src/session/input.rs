@@ -1,7 +1,7 @@
 //! Reads the bytes of a recording. The first bytes of the file show whether the file is compressed with zstd.
 //!
-//! If a compressed file was cut off, redyno reads it up to the last complete block. If a file is damaged,
-//! redyno reads it up to the damage. The file may be malicious, so memory and compression ratio are limited.
+//! If a compressed file was cut off, redyno reads the file up to the last complete block. If a file is damaged, redyno
+//! reads the file up to the damage. The file may be malicious, so memory and compression ratio are limited.
 
 use std::{
     fmt,

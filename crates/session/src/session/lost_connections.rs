@@ -187,8 +187,8 @@ impl LostPings {
         Some((at_ns, EventKind::PingLost { cause }))
     }
 
-    /// Returns an event about the losses that no event has reported yet, if there are any. Called at the end of the
-    /// session.
+    /// Returns an event about the losses that no event has reported yet, if there are any. The session calls this
+    /// function at its end.
     pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
         self.last_reported_ns = None;
         let waiting = self.report(now_ns);

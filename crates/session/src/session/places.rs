@@ -1,5 +1,5 @@
-//! An index of a recording: file positions by time. With the index, redyno reads a part of the file again
-//! without the rest.
+//! An index of a recording: file positions by time. With the index, redyno can read a part of the file again without
+//! reading the whole file.
 //!
 //! ```text
 //!   file     ┼──────────┼──────────┼──────────┼──────   at most some thousand places
@@ -14,7 +14,7 @@ use super::{Record, validate::ValidationState};
 const MOST: usize = 4096;
 /// The initial time between two positions, in seconds of the session.
 const APART_S: f64 = 10.0;
-/// The largest number of nodes whose segments are kept. redyno does not show more nodes.
+/// The largest number of nodes with stored segments. redyno does not show more nodes.
 const MOST_NODES: u16 = 128;
 
 /// A position between two lines of a recording, and the state of the reader there.

@@ -1,5 +1,5 @@
-//! Reads a recording line by line. The file may be damaged: it may have invalid lines, or a `kill -9` may have cut it
-//! short.
+//! Reads a recording line by line. The file may be damaged: there may be invalid lines, or a `kill -9` may have cut the
+//! file short.
 //!
 //! An invalid line becomes an event with the number of the line. The time of this event is the time of the records
 //! around the line. All other lines are read. Every record has passed [`validate`](super::validate), because a file may

@@ -70,8 +70,8 @@ macro_rules! of_kinds {
 }
 
 impl Record {
-    /// Returns the time of the record, in seconds of the session. For a record about a period, this is the end of the
-    /// period. Returns `None` for the first record.
+    /// Returns the time of the record, in seconds of the session. For a record about a period, the result is the end of
+    /// the period. Returns `None` for the first record.
     pub fn t_s(&self) -> Option<f64> {
         of_kinds!(self, |of| of.t_s, Segment Interval Ping Wake Intrinsic Server Host Event Mark End, not Session)
     }

@@ -1,4 +1,5 @@
-//! Reads the summary of a recording from the beginning and the end of its file. The records between them are not read.
+//! Reads the summary of a recording from the beginning and the end of its file. The records between the beginning and
+//! the end are not read.
 
 use std::{
     fs::{self, File},

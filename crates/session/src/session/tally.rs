@@ -21,7 +21,7 @@ pub struct Tally {
 /// inaccuracy of ticks (quarter seconds).
 const LASTING_S: f64 = 0.95;
 
-/// How the summary counts a segment.
+/// The way in which the summary counts a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weight {
     Load,

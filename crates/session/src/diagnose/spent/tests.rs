@@ -55,7 +55,7 @@ fn five_milliseconds_are_found_where_they_were_spent() {
     );
 }
 
-/// Makes the server report that a PING takes it 1 µs.
+/// Makes the server report an execution time of 1 µs for PING.
 fn time_pings(second: &mut Second) {
     let stat = CommandStat { calls: 100, usec: 100, ..CommandStat::default() };
     second.status.command_stats.insert("ping".to_owned(), stat);

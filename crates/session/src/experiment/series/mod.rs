@@ -1,5 +1,5 @@
-//! A series runs several workloads one after the other, each in its own session. Each run is repeated for every
-//! combination of the parameters' values. The results are one table.
+//! A series runs several workloads in turn, each in its own session. Each run is repeated for every combination of the
+//! parameters' values. The results are one table.
 //!
 //! ```text
 //! file ──► [parameters], --set ──► runs × the value lists of each run ──► cells ──► a session each ──► table

@@ -13,7 +13,7 @@ use crate::{
     units,
 };
 
-/// A sweep: the load runs with several values of one knob, one after the other.
+/// A sweep: the load runs with one value of a knob after another.
 #[derive(Debug, Clone)]
 pub struct Sweep {
     /// The plan.

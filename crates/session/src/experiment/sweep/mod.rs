@@ -1,4 +1,4 @@
-//! A sweep measures the load at several values of one knob, one after the other.
+//! A sweep measures the load at one value of a knob after another.
 //!
 //! ```text
 //!  clients 1     2     5     10      20 …                 │··│ the first moment after a change is not counted

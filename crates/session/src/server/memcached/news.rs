@@ -1,4 +1,4 @@
-//! Finds the changes between two replies to `stats`, and returns them as events. This module does no I/O.
+//! Finds the changes between two replies to `stats`, and returns these changes as events. This module does no I/O.
 
 use super::stats::StatsReply;
 use crate::{events::EventKind, server::episode::LimitBursts};

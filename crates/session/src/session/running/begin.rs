@@ -49,8 +49,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The reasons why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// There is a question for the user, but no screen to ask it. The question is about a server with other keys or
-    /// clients, or about a load that may do harm.
+    /// There is a question for the user, but no screen for this question. The question is about a server with other
+    /// keys or clients, or about a load that may do harm.
     #[error("{1}")]
     Asks(u16, String),
     /// The requested load cannot run at this node.

@@ -18,16 +18,16 @@ const COUNT_SETTLES_S: f64 = 2.0;
 /// is unknown. An unknown value never leads to a warning about harm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct FreeCapacity {
-    /// The number of bytes that the server may still use below its memory limit. For a cluster, this is the
-    /// sum over all primaries. `None` if the limit is unknown or does not exist.
+    /// The number of bytes that the server may still use below its memory limit. For a cluster, the value is the sum
+    /// over all primaries. `None` if the limit is unknown or does not exist.
     pub memory: Option<u64>,
-    /// The largest number of connections that the server allows. For several servers, this is the lowest of
-    /// their limits.
+    /// The largest number of connections that the server allows. For several servers, the value is the lowest of their
+    /// limits.
     pub max_clients: Option<u64>,
-    /// The number of connections of other clients. For several servers, this is the highest number of all servers.
+    /// The number of connections of other clients. For several servers, the value is the highest number of all servers.
     pub others: Option<u64>,
     /// The number of connections of replicas. These connections count toward the server's limit, too. For several
-    /// servers, this is the highest number of all servers.
+    /// servers, the value is the highest number of all servers.
     pub replicas: u64,
 }
 

@@ -152,8 +152,8 @@ impl Commission {
         })
     }
 
-    /// Returns the largest permitted number of connections to all nodes of a cluster. The user gives this number, or
-    /// the limit of open files determines it.
+    /// Returns the largest permitted number of connections to all nodes of a cluster. The number comes from the user,
+    /// or from the limit of open files.
     fn connections_at_most(&self) -> usize {
         let all = || most_connections(self.plan.threads, self.targets().count()) / (1 + self.others.len());
         self.max_connections.map_or_else(all, |most| most as usize)

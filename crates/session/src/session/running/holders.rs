@@ -57,7 +57,7 @@ pub struct Holders {
     every: Duration,
     /// The ledger of the named server.
     ledger: Ledger,
-    /// The objects that setups made at former primaries. A promoted replica has copies of them.
+    /// The objects that setups made at former primaries. A promoted replica has copies of these objects.
     made: Vec<SetupObject>,
     /// The key names that the load may write, and whether the keys stay on the server at the end.
     noted: Option<(KeySpan, bool)>,

@@ -57,7 +57,7 @@ pub(super) fn measure(
     Ok((Arc::new(control.redacting(commission.redacts)), beginning))
 }
 
-/// A node: a server that is measured, and the steps before redyno's first write to it.
+/// A node: a measured server, and the steps before redyno's first write to this server.
 pub(super) struct SessionNode {
     /// The number of the node, from 0.
     pub(super) number: u16,

@@ -1,5 +1,5 @@
-//! The channel between a session and a peer (such as the screen): orders in one direction, records and
-//! notices in the other.
+//! The channel between a session and a peer (such as the screen): orders go to the session, and records and notices go
+//! to the peer.
 
 use std::{
     sync::{

@@ -216,8 +216,8 @@ pub struct ServerCell {
     pub last: Option<Arc<Moment<Status>>>,
     /// The last sample of redyno's machine in the time slot.
     pub host: Option<Arc<Moment<HostSample>>>,
-    /// The highest value of each figure in the time slot. For figures that count events, this is the highest rate per
-    /// second.
+    /// The highest value of each figure in the time slot. For figures that count events, the value is the highest rate
+    /// per second.
     pub highest: Gauges,
     /// The commands that the server ran.
     pub commands: CommandCell,

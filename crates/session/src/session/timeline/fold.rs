@@ -28,8 +28,8 @@ use crate::{
     stats::Latency,
 };
 
-/// The number of ticks (quarter seconds) that the history keeps in full detail: 100 s. With this number, a
-/// history of eight hours needs less than 60 MB; see [`History`].
+/// The number of ticks (quarter seconds) that the history keeps in full detail: 100 s. With this number, a history of
+/// eight hours needs less than 60 MB (see [`History`]).
 const KEPT: usize = 400;
 /// The largest number of nodes with full detail. With more nodes, each node keeps fewer detailed ticks (quarter
 /// seconds). The memory for all nodes together then does not grow.

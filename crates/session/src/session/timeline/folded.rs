@@ -90,7 +90,7 @@ struct EqualEvents {
 }
 
 /// Returns one line for each group of equal events, ordered by the time of the group's latest event. Events of a pair,
-/// such as `unreachable` and `reachable`, keep their order: each of the two events ends the group of the other.
+/// such as `unreachable` and `reachable`, keep their order: each event ends the group of its counterpart.
 pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<FoldedEvents<'a>> {
     let mut lines: Vec<FoldedEvents<'a>> = Vec::new();
     let mut groups: HashMap<(&str, String), EqualEvents> = HashMap::new();

@@ -49,8 +49,8 @@ impl GaugeMeans {
         }
     }
 
-    /// Returns the mean of a gauge. For a gauge that counts events, this is the mean rate per second. Returns `None` if
-    /// the gauge was not reported, or has no mean.
+    /// Returns the mean of a gauge. For a gauge that counts events, the result is the mean rate per second. Returns
+    /// `None` if the gauge was not reported, or has no mean.
     pub fn of(&self, gauge: Gauge) -> Option<f64> {
         let (sum, length_s) = self.sums.get(&gauge)?;
         (*length_s > 0.0).then(|| sum / length_s)

@@ -1,4 +1,4 @@
-//! The setup of a workload: commands that prepare the server, such as SCRIPT LOAD. The session runs them
+//! The setup of a workload: commands that prepare the server, such as SCRIPT LOAD. The session runs these commands
 //! before the first load with this workload.
 
 use std::time::Duration;
