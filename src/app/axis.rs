@@ -184,7 +184,7 @@ const LEAST_LENGTH: f64 = 0.5;
 const MOST_LENGTH: (f64, f64) = (1.2, 1.5);
 /// The margin below and above the important values, as a share of their range.
 const MARGIN: f64 = 0.06;
-/// A linear axis is replaced if it is longer than needed by more than this factor.
+/// The largest ratio of a linear axis to the necessary length. A longer axis is replaced.
 const TOO_MANY_TIMES: f64 = 1.6;
 
 impl ValueAxis {

@@ -21,8 +21,8 @@ const BEYOND: f64 = 0.5;
 const NEAR: f64 = 0.25;
 
 impl Model {
-    /// Requests a finer copy of the part of the recording that is shown, if the columns are finer than the timeline's
-    /// resolution.
+    /// Requests a finer copy of the shown part of the recording. This is necessary if the columns are finer than the
+    /// timeline's resolution.
     pub(super) fn request_finer_part(&mut self) {
         let Some(closer) = self.playback.as_ref().filter(|playback| playback.read.is_none()) else { return };
         let closer = closer.reread;

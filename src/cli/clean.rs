@@ -229,8 +229,8 @@ fn wait_for_all<T>(answers: &mut HolderReplies<T>) -> anyhow::Result<Vec<(u16, T
     answers.wait(SURVEY_LIMIT).unwrap_or_else(late).map_err(|error| anyhow!(error.with_permission()))
 }
 
-/// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows this. Adds a
-/// line to `stays` for each change that is not undone. The line names the change, and the reason or the next step.
+/// If the user allows this, restores the parameters that a run set, and deletes the objects that its setups made. Adds
+/// a line to `stays` for each change that is not undone. The line names the change, and the reason or the next step.
 fn undo(
     ledger: &Ledger,
     control: &Control,

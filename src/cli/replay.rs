@@ -115,8 +115,8 @@ impl Arguments for ReplayArgs {
 /// Shows a recording. `has_terminal` is true if stdout is a terminal.
 ///
 /// # Errors
-/// Fails if the recording cannot be read, if the screen cannot be drawn or the output cannot be written, or
-/// if a signal ends the replay.
+/// Fails if the recording cannot be read, or if the screen or the output cannot be written. Also fails if a signal ends
+/// the replay.
 fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let reader = || JoinedReader::open(&args.files).map_err(anyhow::Error::from);
     let name = name(&args.files);

@@ -88,7 +88,7 @@ impl SessionPlan {
         Ok(())
     }
 
-    /// Checks that all servers that share a load by consistent hashing can be reached, if the load begins now.
+    /// If the load begins now, checks that redyno can reach all servers that share the load by consistent hashing.
     fn reach_rings(&self) -> Result<(), Failure> {
         let commission = &self.commission;
         let rings = (0..).zip(commission.targets()).filter_map(|(number, target)| {

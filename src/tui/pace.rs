@@ -35,8 +35,8 @@ const FAST: f64 = 200_000.0;
 /// have become faster in the meantime.
 const FORGOTTEN_S: f64 = 300.0;
 /// The assumed rate of a connection, in bytes per second. redyno assumes this rate if the terminal has not answered
-/// quickly, until a rate has been measured. redyno never treats a connection with an assumed rate as fast, because a
-/// full queue would delay the effect of the next key by seconds.
+/// quickly. Later, a measured rate replaces the assumed rate. redyno never treats a connection with an assumed rate as
+/// fast, because a full queue would delay the effect of the next key by seconds.
 const ASSUMED: f64 = 3000.0;
 /// The number of writes that are kept. The number is enough to fill the largest queue.
 const MOST_WRITES: usize = 256;

@@ -42,7 +42,7 @@ use crate::{
 /// The seed of all random numbers, unless a random seed is requested.
 const SEED: u64 = 1;
 
-/// The kinds of errors that mean that the server cannot be reached, if no request was answered before.
+/// Errors of these kinds mean that the server cannot be reached, provided that no request was answered before.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
 
 /// The kind of error that only means that a read went to the primary.

@@ -1,8 +1,8 @@
 //! `--bigkeys`, `--memkeys`, `--keystats` and `--hotkeys` of redis-cli: a scan of all keys of the database.
 //!
-//! redis-cli sends requests as fast as the server replies. redyno pauses between requests, so that the scan
-//! keeps the server busy for at most 2 % of the time. With `-i SECONDS`, redyno instead pauses for this time
-//! after every 100 SCANs.
+//! redis-cli sends requests as fast as the server replies. redyno pauses between requests. The scan therefore keeps the
+//! server busy for at most 2 % of the time. With `-i SECONDS`, redyno instead pauses for this time after every 100
+//! SCANs.
 
 use std::{sync::mpsc::Receiver, time::Duration};
 

@@ -52,8 +52,8 @@ impl Streams<'_> {
 /// figures so far. Figures go to stdout, and warnings go to stderr. `is_tty` is true if stdout is a terminal.
 ///
 /// # Errors
-/// Fails if the plan is invalid, if no sample was taken (with a diagnosis), if stdout cannot be written, or if the
-/// system cannot start a thread.
+/// Fails if the plan is invalid, or if no sample was taken. Without a sample, the error contains a diagnosis. Also
+/// fails if stdout cannot be written, or if the system cannot start a thread.
 pub fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, is_tty: bool) -> anyhow::Result<()> {
     run_on(
         plan,

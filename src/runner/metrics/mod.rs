@@ -72,7 +72,7 @@ pub struct Page {
 
 /// An HTTP server of one page. Dropping this value stops the server.
 pub struct PageServer {
-    /// The sender that stops the server when it is dropped.
+    /// Dropping this sender stops the server.
     until: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
     address: Option<SocketAddr>,

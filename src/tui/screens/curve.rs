@@ -185,7 +185,7 @@ fn unsteady(over: &AnnotatedCurve) -> Option<(String, Ink)> {
 const PAIR_LABEL: u16 = 9;
 /// The width of a change such as `+12 %` and its blanks.
 const PAIR_FIGURE: u16 = 9;
-/// The minimum extent of the axis of differences on both sides of zero.
+/// The axis of differences extends at least this far on both sides of zero.
 const LEAST_CHANGE: f64 = 0.02;
 
 /// Draws the confidence interval after each pair, the latest pair last. Below the intervals are the results of all

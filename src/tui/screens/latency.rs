@@ -152,9 +152,9 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'a>> 
         .collect()
 }
 
-/// Returns all distributions to draw. Without load, these are the distributions of PING. Under load, these are service
-/// time, response time and the baseline. If the load reconnects, the time to open connections is added. If there are
-/// several operations, the operations are added.
+/// Returns all distributions to draw. Without load, the result is the distributions of PING. Under load, these are
+/// service time, response time and the baseline. If the load reconnects, the time to open connections is added. If
+/// there are several operations, the operations are added.
 fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<LatencySeries<'a>> {
     let (segment, service) = (reading.segment(), recent(model.period, reading, Measure::Service));
     // The charts of the load stay for a while after the load has stopped, but the new segment has only PINGs.

@@ -16,8 +16,8 @@ const WAITS: f64 = 0.10;
 /// The finding is a problem when the server's thread waits for a core for at least this share of the time. Requests
 /// then mostly wait.
 const WAITS_LONG: f64 = 0.30;
-/// The smallest wait if a busy process runs on the server's core, as a share of the time in which the server has work.
-/// A server that is mostly idle never waits for 10 % of the whole time.
+/// If a busy process runs on the server's core, a wait of this share is enough for a finding. The share is of the time
+/// in which the server has work. A mostly idle server never waits for 10 % of the whole time.
 const WAITS_OF_WORK: f64 = 0.15;
 /// The smallest share of the time for [`WAITS_OF_WORK`].
 const LEAST: f64 = 0.03;

@@ -289,7 +289,8 @@ mod tests {
         assert_eq!([of_earlier, reported_late].map(|change| lines(change).len()), [1, 1]);
     }
 
-    /// A server is stopped from 10.6 s to 12.9 s. All but one of the reports of one second contain replies.
+    /// A server is stopped from 10.6 s to 12.9 s. Each report covers one second, and only one report contains no
+    /// replies.
     #[test]
     fn reports_of_whole_seconds_show_a_stall_that_is_shorter_than_two_of_them() {
         let stalls = |is_stalled: bool, ms: u64| {

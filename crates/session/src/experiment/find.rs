@@ -124,8 +124,8 @@ impl Find {
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
     }
 
-    /// Returns two tried rates as present estimates: the highest rate that keeps the limit, and the lowest rate that
-    /// does not keep the limit.
+    /// Returns the present estimates of two tried rates. The first is the highest rate that keeps the limit, and the
+    /// second is the lowest rate that breaks the limit.
     pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
         let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
         (lower.map(|load| load as u32), upper.map(|load| load as u32))

@@ -114,8 +114,8 @@ pub(super) struct AgentReport {
     pub(super) threads: usize,
     /// The URIs of the cluster's nodes. A node's position in this list is its number in the agent's intervals.
     pub(super) nodes: Vec<String>,
-    /// The last outage of each node, in times of the session. The position is the agent's number of the node. Without a
-    /// cluster, the server has the number 0.
+    /// The last outage of each node, in times of the session. The list is ordered by the agent's node numbers. Without
+    /// a cluster, the server has the number 0.
     pub(super) outages: Vec<Option<NodeOutage>>,
     /// The last tick (quarter second) for which all intervals have been reported.
     pub(super) closed_tick: u64,

@@ -131,8 +131,8 @@ impl ServerError {
         }
     }
 
-    /// Returns whether a second attempt would have the same result, because the server replied or because redyno
-    /// refused the command.
+    /// Returns whether a second attempt would have the same result. This is the case if the server replied, or if
+    /// redyno refused the command.
     pub fn is_answer(&self) -> bool {
         match self {
             Self::At { error, .. } => error.is_answer(),
@@ -149,8 +149,8 @@ impl ServerError {
         }
     }
 
-    /// Returns whether the server certainly did nothing, because the server answered with an error, or because the
-    /// command was not sent.
+    /// Returns whether the server certainly did nothing. Either the server answered with an error, or redyno did not
+    /// send the command.
     pub fn is_refused(&self) -> bool {
         if let Self::At { error, .. } = self {
             return error.is_refused();

@@ -41,8 +41,8 @@ use crate::events::EventKind;
 
 /// The number of polls after which a refused request is repeated.
 const ASK_AGAIN: u32 = 60;
-/// The number of polls between two requests for INFO latencystats. Its percentiles change slowly, because they cover
-/// all calls since the server's start. The request costs the server time.
+/// The number of polls between two requests for INFO latencystats. The percentiles in INFO latencystats change slowly,
+/// because they cover all calls since the server's start. The request costs the server time.
 const SELDOM: u32 = 10;
 
 /// A request other than INFO.

@@ -143,8 +143,8 @@ impl Survey {
         }
     }
 
-    /// Returns the question to the user before the first write. Returns `None` if the load writes only the
-    /// run's own keys, and the server has no other keys, clients, replicas or load of another session.
+    /// Returns the question to the user before the first write. Returns `None` if the load writes only the run's own
+    /// keys, and if the server has no other keys, clients or replicas, and no load of another session.
     pub fn question(&self, writes: &Writes) -> Option<String> {
         let lives_there = [self.holds(), self.serves(), self.neighbours.loads()];
         let lives_there: Vec<_> = lives_there.into_iter().flatten().collect();

@@ -65,8 +65,8 @@ macro_rules! of_the_load {
             /// When the last replies of a segment have arrived, `due` is the sum of the segment's `ops`, `errors`,
             /// `shed` and `unsent`.
             pub due: u64,
-            /// Requests of an open loop that redyno dropped. redyno drops requests that would be too late (`--backlog
-            /// shed`), or if the rate changes before a connection is free.
+            /// Requests of an open loop that redyno dropped. redyno drops a request that would be too late (`--backlog
+            /// shed`). redyno also drops a request if the rate changes before a connection is free.
             pub shed: u64,
             /// Requests of an open loop that were due but not sent when the load ended or was switched off.
             pub unsent: u64,

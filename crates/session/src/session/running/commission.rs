@@ -34,8 +34,7 @@ pub enum KeyOwner {
     Users {
         /// Whether redyno asks even when the server has no other keys, clients or replicas.
         asks_always: bool,
-        /// Whether an earlier load wrote the keys. If these keys exist, redyno does not ask because of the server's
-        /// keys.
+        /// Whether an earlier load wrote the keys. If these keys exist, the server's keys are no reason for a question.
         loaded: bool,
     },
 }

@@ -60,8 +60,8 @@ pub fn remove_keys(
     }
 }
 
-/// Removes the keys from all holders once. Returns whether all keys were scanned, and whether it is certain that no key
-/// moved to another node and escaped the scan.
+/// Removes the keys from all holders once. Returns two values: whether all keys were scanned, and whether no key can
+/// have escaped the scan by moving to another node.
 fn round(
     holders: &mut Holders,
     runs: &[Marker],

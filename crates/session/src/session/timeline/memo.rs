@@ -116,8 +116,8 @@ pub(super) struct Memos {
 }
 
 impl Memos {
-    /// Invalidates the columns after `since_s` that `record` changes. An old record may change a time slot that is as
-    /// long as the record's age.
+    /// Invalidates the columns after `since_s` that `record` changes. The time slot that an old record changes may be
+    /// as long as the record's age.
     pub(super) fn touch(&mut self, record: &Record, since_s: f64, now_s: f64) {
         let t_s = record.t_s().unwrap_or(since_s);
         let since_s = since_s - MARGIN_S - (now_s - t_s).max(0.0);

@@ -5,9 +5,9 @@
 //!   stretch        [¼][¼][¼][¼][¼][¼][¼][¼][¼]
 //! ```
 //! The older history of a long session is coarse, but its recording has every detail. A [`Window`](super::Window) or a
-//! [`Reading`](super::Reading) uses the part that was read again if this part has more detail. Otherwise, they use the
-//! session's history. A timeline has at most one part that was read again. This part is only as long and as detailed as
-//! the chart needs.
+//! [`Reading`](super::Reading) uses the part that was read again if this part has more detail. Otherwise, windows and
+//! readings use the session's history. A timeline has at most one part that was read again. This part is only as long
+//! and as detailed as the chart needs.
 
 use std::sync::Arc;
 
