@@ -58,6 +58,11 @@ pub fn seconds(ns: u64) -> f64 {
     ns as f64 / SECOND_NS as f64
 }
 
+/// Converts seconds to nanoseconds. A negative time gives 0.
+pub fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * SECOND_NS as f64).max(0.0) as u64
+}
+
 /// Returns the wall-clock time in milliseconds since 1970, to show or send it. Measurements never use this time.
 pub fn unix_ms() -> u64 {
     unix_ns() / 1_000_000

@@ -21,7 +21,7 @@ use super::{
     pauses::{PauseWatch, Pauses},
     queue::Feed,
     recorder::going_on,
-    target_records::{TargetInputs, TargetRecords, span},
+    target_records::{TargetInputs, TargetRecords},
     watched::is_of_machine,
 };
 use crate::{
@@ -157,11 +157,11 @@ impl Collector {
         while let Ok(message) = self.machine.try_recv() {
             match message {
                 probe::ProbeMessage::Wake(report) => {
-                    let record = self.emit(Record::Wake(span(report, &self.pauses)));
+                    let record = self.emit(Record::Wake(self.pauses.span(report)));
                     self.targets.iter_mut().for_each(|target| target.hear_wake(&record));
                 }
                 probe::ProbeMessage::Intrinsic(report) => {
-                    drop(self.emit(Record::Intrinsic(span(report, &self.pauses))));
+                    drop(self.emit(Record::Intrinsic(self.pauses.span(report))));
                 }
                 probe::ProbeMessage::Host { at_ns, server, sample } if server < self.targets.len() => {
                     self.targets[server].make(Record::Host(Box::new(Moment::new(seconds(at_ns), *sample))));

@@ -4,8 +4,10 @@
 //! If replies arrive during a pause, redyno reads them only after the pause. The latencies of these replies include the
 //! pause. The event about the pause says this.
 
+use super::Span;
 use crate::{
     clock::{SECOND_NS, seconds},
+    probe::ProbeReport,
     signals::ContinueWatch,
 };
 
@@ -34,6 +36,12 @@ impl Pauses {
         let overlap =
             |(from, to): &(u64, u64)| (seconds(*to).min(end_s) - seconds(*from).max(start_s)).max(0.0);
         (length_s - self.0.iter().map(overlap).sum::<f64>()).max(0.0)
+    }
+
+    /// Returns the record of a probe's report. The length in the record excludes the pauses.
+    pub(super) fn span<T>(&self, report: ProbeReport<T>) -> Span<T> {
+        let (end_s, length_s) = (seconds(report.end_ns), seconds(report.end_ns - report.start_ns));
+        Span::new(end_s, self.left_s(end_s, length_s), report.body)
     }
 }
 

@@ -16,7 +16,7 @@ use std::{
 };
 
 use super::{
-    Event, Interval, Moment, Numbering, Record, Segment, Span, Summary, Tally,
+    Event, Interval, Moment, Numbering, Record, Segment, Summary, Tally,
     assembly::Assembly,
     lost_connections::{LostConnections, LostPings},
     pauses::Pauses,
@@ -24,7 +24,7 @@ use super::{
     watches::FigureWatches,
 };
 use crate::{
-    clock::{Clock, SECOND_NS, seconds, tick_of},
+    clock::{Clock, nanoseconds, seconds, tick_of},
     endpoint::Cluster,
     events::EventKind,
     gauge::Gauge,
@@ -67,6 +67,8 @@ pub(crate) struct TargetRecords {
     numbers: Option<(Numbering, Arc<Cluster>)>,
     /// The load settings of each segment, by number.
     knobs: BTreeMap<u32, Knobs>,
+    /// Intervals of segments that have not begun here. A load begins a segment before the record of the segment.
+    early: Vec<Interval>,
     connections: LostConnections,
     kinds: ErrorKinds,
     pings: LostPings,
@@ -104,6 +106,7 @@ impl TargetRecords {
             pid: inputs.pid,
             numbers: inputs.numbers,
             knobs: BTreeMap::new(),
+            early: Vec::new(),
             tally: Tally::default(),
             recalls: (0.0, 0),
             replica: ReplicaFigures::default(),
@@ -217,6 +220,8 @@ impl TargetRecords {
         self.recalls = (0.0, 0);
         self.connections.set_clients(segment.knobs.clients, nanoseconds(segment.t_s));
         self.make(Record::Segment(segment));
+        let early = std::mem::take(&mut self.early);
+        self.make_intervals(early);
     }
 
     /// Returns the summary so far.
@@ -262,7 +267,9 @@ impl TargetRecords {
         }
     }
 
-    fn make_intervals(&mut self, intervals: Vec<Interval>) {
+    fn make_intervals(&mut self, mut intervals: Vec<Interval>) {
+        let newest = self.newest_segment();
+        self.early.extend(intervals.extract_if(.., |interval| interval.segment > newest));
         // Workers report some events before the end of their tick, such as a lost connection. Such events come before
         // the interval.
         self.take_load_events();
@@ -329,15 +336,8 @@ impl TargetRecords {
                 self.kinds.limit(&mut report.body.errors);
                 let lost = self.pings.report(report.end_ns);
                 lost.into_iter().for_each(|(at_ns, what)| self.event(at_ns, what));
-                self.make(Record::Ping(Box::new(span(*report, &self.pauses))));
+                self.make(Record::Ping(Box::new(self.pauses.span(*report))));
             }
-            // The collector handles the reports about this machine, failovers, replication lag and recall.
-            probe::ProbeMessage::Wake(_)
-            | probe::ProbeMessage::Intrinsic(_)
-            | probe::ProbeMessage::Host { .. }
-            | probe::ProbeMessage::Lag { .. }
-            | probe::ProbeMessage::Recall { .. }
-            | probe::ProbeMessage::Event { .. } => {}
             probe::ProbeMessage::ErrorReply { at_ns, kind: _, text: message } => {
                 self.event(at_ns, EventKind::PingError { message });
             }
@@ -350,6 +350,8 @@ impl TargetRecords {
                 let back = self.pings.back(at_ns);
                 back.into_iter().for_each(|(at_ns, what)| self.event(at_ns, what));
             }
+            // The collector handles the reports about this machine, failovers, replication lag and recall.
+            _ => {}
         }
     }
 
@@ -365,11 +367,16 @@ impl TargetRecords {
             }
             server::ControlMessage::Event { at_ns, what } => self.event(at_ns, what),
             server::ControlMessage::SetupRequests { at_ns, requests } => {
-                let segment = self.knobs.keys().next_back().copied().unwrap_or_default();
+                let segment = self.newest_segment();
                 let (t_s, tick) = (seconds(at_ns), tick_of(at_ns));
                 self.make_intervals(vec![Interval { t_s, tick, segment, requests, ..Interval::default() }]);
             }
         }
+    }
+
+    /// Returns the number of the newest segment, or 0 before the first.
+    fn newest_segment(&self) -> u32 {
+        self.knobs.keys().next_back().copied().unwrap_or_default()
     }
 
     fn event(&mut self, at_ns: u64, what: EventKind) {
@@ -386,12 +393,5 @@ impl TargetRecords {
     }
 }
 
-/// Returns the record of a probe's report. The length in the record excludes the time in which the process was stopped.
-pub(super) fn span<T>(report: probe::ProbeReport<T>, pauses: &Pauses) -> Span<T> {
-    let (end_s, length_s) = (seconds(report.end_ns), seconds(report.end_ns - report.start_ns));
-    Span::new(end_s, pauses.left_s(end_s, length_s), report.body)
-}
-
-fn nanoseconds(seconds: f64) -> u64 {
-    (seconds * SECOND_NS as f64).max(0.0) as u64
-}
+#[cfg(test)]
+mod tests;
