@@ -119,7 +119,7 @@ fn a_fork_is_named_with_its_length() {
     let server = filled(&[], "3000000", "200");
     let running = watch(server.port(), 2);
     server.cli(&["BGSAVE"]);
-    running.wait_for_lines(1, "fork: a fork held the server for");
+    running.wait_for_lines(1, "fork: a fork blocked the server for");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_hot_key_saturates_the_main_thread_which_is_named_with_its_command() {
         Nuisance::client(server.port(), move |_| requests.clone())
     });
     let is_named = |line: &str| {
-        line.contains("server cpu: the server's main thread has no time left") && line.contains("INCR ")
+        line.contains("server cpu: the server's main thread has no idle time") && line.contains("INCR ")
     };
     running.wait_for("the saturated thread", |out| out.lines().any(is_named).then_some(()));
 }

@@ -260,7 +260,7 @@ fn a_load_that_reads_what_is_not_there_is_told_so_and_what_to_do() {
     let args =
         ["-p", &port, "--headless", "--yes", "--workload", "get", "--rate", "1000", "--duration", "5.5"];
     let out = run(&args).expect_code(0).out;
-    let seen = "hit rate 0 %: the other reads find no key; misses cost the server less than hits; --prefill writes the keys before the load";
+    let seen = "hit rate 0 %: all other reads miss; a miss costs the server less than a hit; --prefill writes the keys before the load";
     assert_eq!(
         out.lines().filter(|line| line.contains(seen)).count(),
         2,

@@ -64,7 +64,7 @@ const WRONG: [(&str, &str); 100] = [
     ),
     ("--timeout 1e19", "it must be a number of seconds above 0, up to a year"),
     ("--warmup 0", "'--warmup <SECONDS>': it must be a number of seconds above 0"),
-    ("--theme solarized", "there is no theme 'solarized'; there are auto, 16, dark, light, mono"),
+    ("--theme solarized", "there is no theme 'solarized'; the themes are auto, 16, dark, light, mono"),
     ("replay x --theme dim", "there is no theme 'dim'"),
     ("-i 0", "it must be a number of seconds above 0"),
     ("--seed x", "invalid value 'x' for '--seed <N>'"),

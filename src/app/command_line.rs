@@ -140,11 +140,11 @@ impl Model {
         let program = match recorded {
             None => self.program.clone(),
             Some(session) => CommandPrefix::of_recording(&session.target).ok_or(
-                "the recording does not contain the URI of its server, which the command line needs",
+                "the command line needs the URI of the server, but the recording does not contain this URI",
             )?,
         };
         if knobs.load && knobs.rate.is_some() && knobs.arrivals == Arrivals::Times && knobs.times.is_none() {
-            return Err("a recording does not contain the times of the file (--times) that this load needs"
+            return Err("this load needs the times in the file of --times, but a recording does not contain these times"
                 .to_owned());
         }
         let options = options(knobs)

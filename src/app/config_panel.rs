@@ -30,7 +30,9 @@ impl Model {
                 let address = self.timeline().address_of(node as u16);
                 let is_plain = self.timeline().session().is_none_or(|session| session.target.tls.is_none());
                 let scheme = if is_plain { "redis" } else { "rediss" };
-                Err(format!("this sets parameters of the first node only; run `redyno {scheme}://{address}`"))
+                Err(format!(
+                    "this screen sets parameters of the first node only; run `redyno {scheme}://{address}`"
+                ))
             }
         }
     }
@@ -40,7 +42,7 @@ impl Model {
         let value = status.and_then(|status| status.config.get(name));
         value
             .map(String::as_str)
-            .ok_or_else(|| format!("the server does not report {name}, so it cannot be set here"))
+            .ok_or_else(|| format!("the server does not report {name}, so redyno cannot set this parameter"))
     }
 
     pub(super) fn setting_of(
@@ -102,7 +104,7 @@ impl Model {
             // The server is asked for its values once a second, so the known value may still be the previous
             // value.
             now if [written, to, from].contains(&now) => Ok(self.setting_of(parameter, now, from.to_owned())),
-            now => Err(format!("{name} is now {}, which another client has set", value_words(now))),
+            now => Err(format!("another client has set {name} to {}", value_words(now))),
         }
     }
 
@@ -150,13 +152,13 @@ impl Model {
     /// Returns the change that turns the server's latency monitor on.
     pub(super) fn latency_monitor(&self) -> Result<Option<ParameterChange>, String> {
         if !self.has_parameters() {
-            return Err("only a live session of Redis or Valkey has a latency monitor to turn on".to_owned());
+            return Err("only a live session with Redis or Valkey can turn on the latency monitor".to_owned());
         }
         let parameter = PARAMETERS.iter().find(|known| known.name == "latency-monitor-threshold");
         let parameter = parameter.expect("the table has this parameter");
         match self.value_now(parameter.name)? {
             "0" => Ok(Some(self.setting_of(parameter, "0", LATENCY_MS.to_owned()))),
-            ms => Err(format!("the latency monitor is on: it keeps events of {ms} ms or more")),
+            ms => Err(format!("the latency monitor is on and records events of {ms} ms or more")),
         }
     }
 
@@ -235,7 +237,7 @@ mod tests {
         assert_eq!(press(&mut on, "T"), []);
         assert_eq!(
             on.message().unwrap().text,
-            "the latency monitor is on: it keeps events of 100 ms or more"
+            "the latency monitor is on and records events of 100 ms or more"
         );
     }
 
@@ -246,13 +248,13 @@ mod tests {
         model.push(&Record::Session(SessionStart { nodes: vec![at("b:2")], ..SessionStart::now(at("a:1")) }));
         report(&mut model, "allkeys-lru");
         model.node = 1;
-        let why = "this sets parameters of the first node only; run `redyno redis://b:2`";
+        let why = "this screen sets parameters of the first node only; run `redyno redis://b:2`";
         for keys in [">", "\n", "T"] {
             assert_eq!(press(&mut model, keys), [], "{keys:?}");
             assert_eq!(model.mode, InputMode::Screen, "{keys:?}");
             assert_eq!(model.message().unwrap().text, why, "{keys:?}");
         }
-        assert_eq!(press(&mut model, "u"), [order("noeviction")], "a change of the first node is undone");
+        assert_eq!(press(&mut model, "u"), [order("noeviction")], "redyno undoes a change of the first node");
     }
 
     #[test]
@@ -274,7 +276,7 @@ mod tests {
         let mut model = set();
         report(&mut model, "volatile-ttl");
         assert_eq!(press(&mut model, "u"), []);
-        let text = "not undone: maxmemory-policy is now volatile-ttl, which another client has set";
+        let text = "not undone: another client has set maxmemory-policy to volatile-ttl";
         assert_eq!(model.message().unwrap().text, text);
         let mut model = set();
         let Effect::Order(refused) = order("allkeys-lru") else { panic!("an order") };

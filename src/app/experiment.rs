@@ -32,12 +32,13 @@ impl Model {
     /// Begins an experiment, or asks the user first, or shows why the experiment is impossible.
     pub(super) fn propose_experiment(&mut self, asked: ExperimentSpec) {
         if self.experiment().is_some_and(|experiment| !experiment.is_over()) {
-            return self.show_message(Tone::Warning, "an experiment runs; c stops it");
+            return self
+                .show_message(Tone::Warning, "an experiment is running; press c to stop the experiment");
         }
         match self.question_of(&asked) {
             Some(_) if self.program.is_shared => self.show_message(
                 Tone::Warning,
-                "an experiment sets parameters of one server only, but several servers share the load",
+                "an experiment can set parameters of only one server, but several servers share the load",
             ),
             Some(question) => self.ask(UserQuestion::Experiment { question, asked }),
             None => self.begin_experiment(asked),
@@ -73,17 +74,15 @@ impl Model {
         let and_then = match asked {
             ExperimentSpec::Ab(_) => " and back, many times",
             ExperimentSpec::Script(_) => {
-                " by the script; the old values are restored at the end of the session"
+                " by the script; redyno restores the old values at the end of the session"
             }
             ExperimentSpec::Sweep(..) | ExperimentSpec::Find(..) => {
-                "; the old values are restored at the end"
+                "; redyno restores the old values at the end"
             }
         };
         let (changes, harms) = (changes.join("; "), harms.concat());
         (!set.is_empty()).then(|| {
-            format!(
-                "CONFIG SET {changes}{and_then}. {harms}This affects everybody who uses this server. Begin?"
-            )
+            format!("CONFIG SET {changes}{and_then}. {harms}This affects all users of this server. Begin?")
         })
     }
 
@@ -114,7 +113,8 @@ impl Model {
         self.drive_experiment(|experiment| experiment.stop());
         let Some(begun) = &self.experiment else { return };
         let is_back = Knobs { load: begun.before.load, ..self.panel.wanted.clone() } == begun.before;
-        let knobs = if is_back { "as before the experiment" } else { "as the experiment left them" };
+        let knobs =
+            if is_back { "as they were before the experiment" } else { "as the experiment left them" };
         let text = format!("{} was stopped; the load settings are {knobs}", begun.experiment.title());
         self.show_message(Tone::Info, text);
     }
@@ -260,7 +260,7 @@ mod tests {
         assert!(session.model.contexts().contains(&Context::Experiment));
         session.go_on(8);
         session.press(":find p99<1ms\n");
-        assert_eq!(session.said(), "an experiment runs; c stops it");
+        assert_eq!(session.said(), "an experiment is running; press c to stop the experiment");
         for _ in 0..400 {
             if session.is_running() {
                 session.go_on(1);
@@ -290,7 +290,9 @@ mod tests {
             assert!(!session.is_running());
             assert_eq!((&session.knobs, &session.model.panel.wanted), (&before, &before));
             assert!(
-                session.said().ends_with("was stopped; the load settings are as before the experiment"),
+                session
+                    .said()
+                    .ends_with("was stopped; the load settings are as they were before the experiment"),
                 "{}",
                 session.said()
             );
@@ -332,7 +334,10 @@ mod tests {
             session.obey(effects);
             session.said().to_owned()
         };
-        assert_eq!(read(Err("is it there?")), "ramp.script cannot be read: is it there?");
+        assert_eq!(
+            read(Err("the file does not exist")),
+            "ramp.script cannot be read: the file does not exist"
+        );
         assert!(read(Ok("at 5s wheels 4")).starts_with("ramp.script:1: 'wheels 4' is not a setting"));
         read(Ok("at 0s clients 9\nat 2s pipeline 4\nat 4s end"));
         assert!(session.is_running() && session.knobs.load && session.knobs.clients == 9);

@@ -23,14 +23,14 @@ impl Model {
     pub(super) fn open_keys(&mut self) {
         let status = self.track().timeline.status().filter(|status| !status.body.dialect().has_config());
         let missing = status.map(|status| {
-            let what = "SCAN or MEMORY USAGE, which redyno needs to sample keys";
+            let what = "SCAN or MEMORY USAGE; redyno needs these commands to sample keys";
             status.body.without(what)
         });
         match () {
             () if self.playback.is_some() => {
                 self.show_message(
                     Tone::Info,
-                    "a recording contains no names of keys; a live session can sample keys",
+                    "a recording contains no key names; only a live session can sample keys",
                 );
             }
             () if missing.is_some() => self.show_message(Tone::Info, missing.unwrap_or_default()),
@@ -46,7 +46,7 @@ impl Model {
     /// Begins to sample the keys. Before sampling with MONITOR, asks the user.
     pub(super) fn sample_keys(&mut self, way: KeyMethod) {
         if self.is_sampling() {
-            return self.show_message(Tone::Info, "the keys are being sampled already; x stops this");
+            return self.show_message(Tone::Info, "redyno is already sampling keys; press x to stop");
         }
         if way != KeyMethod::Monitor {
             return self.begin_sampling(way);
@@ -57,7 +57,7 @@ impl Model {
                 let rate = units::rate(ops);
                 self.show_message(
                     Tone::Warning,
-                    format!("no MONITOR at {rate}: it would slow the server down"),
+                    format!("no MONITOR at {rate}, because MONITOR would slow down the server"),
                 );
             }
             ops => {

@@ -147,7 +147,7 @@ impl Model {
     /// Goes to the next match, down or up. After the last line, the search continues at the first line.
     pub(super) fn find_next(&mut self, direction: Direction) {
         if self.log_view.needle.is_empty() {
-            self.show_message(Tone::Info, "no search yet; / begins a search");
+            self.show_message(Tone::Info, "no search yet; press / to search");
             return;
         }
         self.find(direction, 1);
@@ -177,7 +177,10 @@ impl Model {
         // The charts move to the cursor, but the selection stays on the same line.
         self.log_view.selected = Some(at);
         self.put_cursor(t_s);
-        self.show_message(Tone::Info, "the cursor is at the moment of this line; 1 shows the Overview");
+        self.show_message(
+            Tone::Info,
+            "the cursor is at the moment of this line; press 1 to see the Overview",
+        );
         self.mode = in_full.map_or(InputMode::Screen, |text| InputMode::InFull { title: "slow log", text });
     }
 
@@ -363,7 +366,7 @@ mod tests {
         assert_eq!(
             model.mode,
             InputMode::InFull { title: "slow log", text: in_full },
-            "and shows the entry in full"
+            "and shows the whole entry"
         );
     }
 }

@@ -172,14 +172,14 @@ impl Model {
         let slots = row.slots.map(|slots| f64::from(slots) / f64::from(SLOTS)).filter(|_| is_of_all);
         Some(match slots {
             Some(slots) if share >= slots * UNEVEN => {
-                format!("{has} with {} of the slots: hot keys", units::percent(slots))
+                format!("{has}, but only {} of the slots: the node has hot keys", units::percent(slots))
             }
             Some(slots) => {
                 format!("{has} and {} of the slots: the slots are divided unevenly", units::percent(slots))
             }
             None => {
                 format!(
-                    "{has}; an even share is {}. The node has hot keys, or more slots",
+                    "{has}; an even share is {}. The node has hot keys, or more slots than other nodes",
                     units::percent(mean)
                 )
             }
@@ -302,15 +302,14 @@ mod tests {
         let address = model.shown().session().map(|session| session.target.address.clone());
         assert_eq!((model.node, address.as_deref()), (2, Some("c:3")));
         let look = Order::ScanKeys { node: 2, way: KeyMethod::Scan };
-        assert_eq!(press(&mut model, "d\n"), [Effect::Order(look)], "the keys, too, are those of this node");
+        assert_eq!(press(&mut model, "d\n"), [Effect::Order(look)], "the keys are also from this node");
         assert_eq!(model.keys_of(), Some("c:3"));
     }
 
     #[test]
     fn a_node_with_more_than_its_share_of_the_commands_is_named_and_an_idle_cluster_is_not() {
         let uneven = |ops| Model::uneven_node(&model(ops).node_rows());
-        let expected =
-            "c:3 has 80 % of the commands; an even share is 33 %. The node has hot keys, or more slots";
+        let expected = "c:3 has 80 % of the commands; an even share is 33 %. The node has hot keys, or more slots than other nodes";
         assert_eq!(uneven([100.0, 100.0, 800.0]).as_deref(), Some(expected));
         assert_eq!(uneven([300.0, 300.0, 400.0]), None);
         assert_eq!(uneven([1.0, 0.0, 8.0]), None);
@@ -343,7 +342,7 @@ mod tests {
         let uneven = |model: &Model| Model::uneven_node(&model.node_rows());
         assert_eq!(
             uneven(&model).as_deref(),
-            Some("b:2 has 60 % of the requests with 25 % of the slots: hot keys")
+            Some("b:2 has 60 % of the requests, but only 25 % of the slots: the node has hot keys")
         );
         assert_eq!(model.node_rows()[0].ops_per_s, Some(200.0));
         push(&mut model, 20.0, [600, 200, 200]);
@@ -369,8 +368,7 @@ mod tests {
         push(&mut model, 3.0, [100, 450, 450]);
         assert_eq!(Model::uneven_node(&model.node_rows()), None);
         push(&mut model, 20.0, [100, 800, 100]);
-        let expected =
-            "b:2 has 80 % of the requests; an even share is 45 %. The node has hot keys, or more slots";
+        let expected = "b:2 has 80 % of the requests; an even share is 45 %. The node has hot keys, or more slots than other nodes";
         assert_eq!(Model::uneven_node(&model.node_rows()).as_deref(), Some(expected));
     }
 

@@ -200,7 +200,7 @@ mod tests {
     fn a_typed_value_changes_the_knob_or_is_refused() {
         let panel = Panel::new(Knobs::default());
         assert!(panel.typed("0").is_err());
-        assert_eq!(panel.typed("50"), Ok(None), "the same value is no change");
+        assert_eq!(panel.typed("50"), Ok(None), "setting the same value changes nothing");
         assert_eq!(panel.typed("70"), Ok(Some(Knobs { clients: 70, ..Knobs::default() })));
     }
 

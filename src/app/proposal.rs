@@ -10,7 +10,7 @@ impl Model {
         let knobs = chosen.and_then(|chosen| {
             if let Some(portion) = chosen.workload.portions().into_iter().next() {
                 return Err(format!(
-                    "{portion} needs a dataset; redyno reads it only at the start: quit, and run redyno with --dataset FILE"
+                    "{portion} needs a dataset, which redyno reads only at the start; quit, and run redyno with --dataset FILE"
                 ));
             }
             self.panel.wanted.with_chosen(&chosen).map_err(|error| error.to_string())
@@ -31,7 +31,7 @@ impl Model {
         if let Order::Prefill(Knobs { load: false, .. }) = order {
             self.show_message(
                 Tone::Info,
-                "the keys are written when the load is switched on, before anything is measured",
+                "redyno will write the keys when you switch the load on, before it begins to measure",
             );
         }
         self.request(order);

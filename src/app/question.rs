@@ -30,7 +30,7 @@ impl Model {
             self.mode = InputMode::Asking(question);
         } else {
             self.pending = Some(question);
-            self.show_message(Tone::Warning, "redyno has a question; finish or close this to see it");
+            self.show_message(Tone::Warning, "redyno has a question; close this view to see the question");
         }
     }
 
@@ -83,7 +83,7 @@ pub(super) fn dismiss(model: &mut Model) {
         }
         InputMode::Asking(UserQuestion::SetConfig(_)) => model.show_message(Tone::Info, "nothing was set"),
         InputMode::Asking(UserQuestion::Experiment { .. }) => {
-            model.show_message(Tone::Info, "the experiment was not begun");
+            model.show_message(Tone::Info, "the experiment did not start");
         }
         InputMode::Asking(UserQuestion::Danger(_)) => model.drop_proposal(),
         InputMode::Asking(UserQuestion::Monitor(_)) => model.mode = InputMode::Keys,

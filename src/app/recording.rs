@@ -74,7 +74,7 @@ impl Model {
     /// Starts or pauses playing. At the end of the recording, playing starts again from its beginning.
     pub(super) fn toggle_play(&mut self) {
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.read.is_none()) else {
-            let reading = "the recording is still being read; it can be played when that is done";
+            let reading = "redyno is still reading the recording; you can play the recording after that";
             return self.show_message(Tone::Info, reading);
         };
         playback.is_playing = !playback.is_playing;
@@ -170,7 +170,7 @@ mod tests {
     /// Returns a model with columns of half a second around minute 20.
     fn zoomed() -> Model {
         let mut model = model();
-        assert_eq!(asked(&mut model), [], "the whole session is known well enough for its columns");
+        assert_eq!(asked(&mut model), [], "the first view needs no records");
         model.put_cursor(1200.0);
         model.zoom = Zoom::Step(2);
         model.put_cursor(1200.0);
@@ -180,29 +180,29 @@ mod tests {
     #[test]
     fn a_zoom_into_the_past_of_an_hour_shows_its_seconds_once_they_are_read_again() {
         let mut model = zoomed();
-        let [first] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
+        let [first] = asked(&mut model)[..] else { panic!("no request for the stretch") };
         assert!(first.holds(1200.0 - 60.0, 1200.0 + 60.0) && first.cell_s <= 0.25, "{first:?}");
         assert_eq!(asked(&mut model), [], "once");
-        assert!(!shows_seconds(&model), "until then the coarse view stays");
+        assert!(!shows_seconds(&model), "the coarse view stays until the records arrive");
         update(&mut model, read(first));
         assert!(shows_seconds(&model));
         model.scrub(-4);
         let cursor_s = model.cursor_s().unwrap();
         let now = model.shown().ops_per_s().unwrap();
         assert_eq!(now, f64::from(cursor_s.ceil() as u32 % 10 + 1) * 100.0, "{cursor_s}");
-        assert_eq!(asked(&mut model), [], "all that is near is there");
+        assert_eq!(asked(&mut model), [], "all records near the cursor have arrived");
     }
 
     #[test]
     fn the_next_part_is_read_before_the_cursor_reaches_it() {
         let mut model = zoomed();
-        let [first] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
+        let [first] = asked(&mut model)[..] else { panic!("no request for the stretch") };
         update(&mut model, read(first));
         let mut reads = 0;
         while model.cursor_s().unwrap() < 1500.0 {
             model.scrub(1);
             if let [next] = asked(&mut model)[..] {
-                assert!(shows_seconds(&model), "while it is read");
+                assert!(shows_seconds(&model), "during the read");
                 update(&mut model, read(next));
                 reads += 1;
             }
@@ -214,12 +214,12 @@ mod tests {
     #[test]
     fn a_part_that_arrives_late_does_not_replace_the_part_that_is_shown() {
         let mut model = zoomed();
-        let [here] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
+        let [here] = asked(&mut model)[..] else { panic!("no request for the stretch") };
         update(&mut model, read(here));
         model.put_cursor(300.0);
-        let [there] = asked(&mut model)[..] else { panic!("another stretch is asked for") };
+        let [there] = asked(&mut model)[..] else { panic!("no request for another stretch") };
         model.put_cursor(1200.0);
-        let [again] = asked(&mut model)[..] else { panic!("the first is asked for again") };
+        let [again] = asked(&mut model)[..] else { panic!("no second request for the first stretch") };
         update(&mut model, read(there));
         assert!(shows_seconds(&model));
         update(&mut model, read(again));
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_recording_that_cannot_be_read_again_gets_one_request() {
         let mut model = zoomed();
-        let [first] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
+        let [first] = asked(&mut model)[..] else { panic!("no request for the stretch") };
         let refused = Delivery::Refused(Order::Refine(first), "it is a pipe".to_owned());
         update(&mut model, Msg::Delivery(refused));
         assert_eq!(model.message().unwrap().text, "it is a pipe");

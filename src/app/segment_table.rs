@@ -90,7 +90,7 @@ impl Model {
         self.pinned = selected;
         let text = selected.map_or_else(
             || "there is no segment yet".to_owned(),
-            |number| format!("segment {number} is the baseline; b again unpins it"),
+            |number| format!("segment {number} is the baseline; press b again to unpin the baseline"),
         );
         self.show_message(Tone::Info, text);
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The message when the user tries to set a mark in a recording, or to record a recording.
-const NOT_LIVE: &str = "this is a recording already: no mark can be added, and nothing is recorded";
+const NOT_LIVE: &str = "this is a recording: you can add no mark, and redyno records nothing";
 
 impl Model {
     /// Opens an input line for the text of a mark at this moment.
@@ -26,7 +26,7 @@ impl Model {
     pub(super) fn set_mark(&mut self, text: &str, t_s: f64) {
         let text = text.trim().to_owned();
         if text.is_empty() {
-            return self.show_message(Tone::Info, "no mark was set, since there was no text");
+            return self.show_message(Tone::Info, "no mark was set, because the text was empty");
         }
         self.show_message(Tone::Info, format!("marked: {text}"));
         self.request(Order::Mark(Mark { t_s, text }));
@@ -112,7 +112,7 @@ mod tests {
             [Effect::Order(Order::Mark(Mark { t_s: 0.0, text }))]
         );
         assert_eq!(press(&mut model, "m\n"), []);
-        assert_eq!(model.message().unwrap().text, "no mark was set, since there was no text");
+        assert_eq!(model.message().unwrap().text, "no mark was set, because the text was empty");
         assert_eq!(press(&mut model, "mq\x1b"), []);
         assert_eq!(model.mode, InputMode::Screen);
     }

@@ -46,7 +46,7 @@ const STEPS: [TourStep; 9] = [
         is_done: |model| model.panel.wanted.rate.is_some(),
     },
     TourStep {
-        text: "An open loop: latency counts from when a request is due. 2 shows percentiles.",
+        text: "In an open loop, latency counts from the due time. 2 shows percentiles.",
         keys: &[KeyCode::Char('2')],
         is_done: |model| model.screen == Screen::Latency,
     },

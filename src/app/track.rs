@@ -123,16 +123,19 @@ mod tests {
             (model.cursor_s(), axis.column_ending(80.0)),
             (Some(80.0), axis.column_ending(model.known_s()))
         );
-        assert!(axis.from_s() <= 0.0 && axis.column_ending(80.0).is_some(), "to the end of the longest");
+        assert!(
+            axis.from_s() <= 0.0 && axis.column_ending(80.0).is_some(),
+            "the axis ends with the longest track"
+        );
         let back = axis.start_s(axis.column_at(80.0, 80.0).unwrap() - 3) + 1.0;
         (0..3).for_each(|_| press(&mut model, KeyCode::Left));
         let shown = |model: &Model| -> Vec<f64> {
             model.tracks.iter().map(|track| track.reading(model.figures_view()).now_s()).collect()
         };
-        assert_eq!(shown(&model), [50.0, back], "the end of the cursor's second, the shorter one at its end");
+        assert_eq!(shown(&model), [50.0, back], "a shorter track stays at its own end");
         model.push(&event(0, 90.0));
         let known: Vec<_> = model.tracks.iter().map(Track::known_s).collect();
-        assert_eq!(known, [50.0, 80.0], "what came later is not shown");
+        assert_eq!(known, [50.0, 80.0], "a frozen view shows no later records");
         press(&mut model, KeyCode::Esc);
         assert_eq!(shown(&model), [90.0, 80.0]);
     }

@@ -260,7 +260,7 @@ impl Model {
             Purpose::Intrinsic => run_intrinsic(self, &text),
             // The first offer is selected by default, but Enter carries it out only after the user has typed something.
             Purpose::Command { chosen: 0 } if text.trim().is_empty() => {
-                self.show_message(Tone::Info, "type a command, or choose one with the arrows");
+                self.show_message(Tone::Info, "type a command, or select a command with the arrow keys");
             }
             Purpose::Command { .. } => self.accept_offer(),
         }
@@ -273,7 +273,7 @@ fn run_intrinsic(model: &mut Model, text: &str) {
         None => model.show_message(
             Tone::Warning,
             format!(
-                "'{text}' is not a number of seconds between 1 and {LONGEST_INTRINSIC_S}; nothing was started"
+                "'{text}' is not a number of seconds between 1 and {LONGEST_INTRINSIC_S}; redyno started nothing"
             ),
         ),
     }
@@ -285,7 +285,7 @@ fn paste(model: &mut Model, text: &str) {
     model.message = None;
     match model.mode {
         InputMode::Typing(_) => model.edit(|entry| entry.paste(text)),
-        _ => model.show_message(Tone::Info, "pasted text ignored: nothing is being typed"),
+        _ => model.show_message(Tone::Info, "redyno ignored the pasted text, because no text field is open"),
     }
 }
 

@@ -257,7 +257,7 @@ pub(super) mod tests {
         let mut model = model();
         model.zoom = SECONDS;
         model.scrub(-1);
-        assert_eq!(model.cursor_s(), Some(998.0), "the beginning of the last column but one");
+        assert_eq!(model.cursor_s(), Some(998.0), "the cursor moves back by one column");
         model.scrub(-100);
         assert_eq!(model.cursor_s(), Some(898.0));
         assert!(shows_cursor(&model));

@@ -13,7 +13,7 @@ impl Model {
     /// Shows a screen, with all its panes.
     pub(super) fn show(&mut self, screen: Screen) {
         if !self.screens().any(|shown| shown == screen) {
-            let text = "this session has one server; the Nodes screen shows several";
+            let text = "this session has only one server; the Nodes screen needs several servers";
             return self.show_message(Tone::Info, text);
         }
         self.screen = screen;
@@ -141,7 +141,7 @@ impl Model {
 
     pub(super) fn maximise(&mut self) {
         if self.screen.panes().is_empty() {
-            self.show_message(Tone::Info, format!("the screen {} has one part only", self.screen.name()));
+            self.show_message(Tone::Info, format!("the screen {} has only one part", self.screen.name()));
         }
         self.maximised = Pane::after(self.screen, self.maximised);
     }
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(model.maximised, None);
         press(&mut model, "z4z");
         assert_eq!(model.maximised, None);
-        assert_eq!(model.message().unwrap().text, "the screen Segments has one part only");
+        assert_eq!(model.message().unwrap().text, "the screen Segments has only one part");
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Model {
 
     /// Returns the zoom that shows the next shorter period.
     fn closer(&self, shown: &TimeAxis) -> Result<Zoom, String> {
-        let all_the_way = || format!("zoomed in all the way: {:.0} s across", shown.length_s());
+        let all_the_way = || format!("the zoom is at its maximum: the view shows {:.0} s", shown.length_s());
         let shorter = zooms(self.columns).filter(|(_, step_s)| *step_s < shown.step_s - 1e-9);
         let longest = shorter.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| shown.length_s() > SHORTEST_S);
         longest.map(|(zoom, _)| zoom).ok_or_else(all_the_way)

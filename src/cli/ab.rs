@@ -23,19 +23,21 @@ use crate::{
 
 const AFTER: &str = "\
 KNOBS is a list of settings, separated by commas: 'clients 50', 'rate 5k, arrivals poisson', 'value size 1k', \
-'preset write-heavy', 'config appendfsync always'. If a setting does not name a knob, the knob has its value from the \
-load options. redyno restores a server parameter before it measures the other setting, and at the end.
+'preset write-heavy', 'config appendfsync always'. A knob that is missing in the list has its value from the load \
+options. redyno restores a changed server parameter before it measures the other setting, and at the end.
 
 Examples:
   redyno ab -p 6379 --from 'clients 50' --to 'clients 100'
   redyno ab @prod --yes --rate 5k --to 'config appendfsync always' --json
 
-The first second after a switch is not counted. The setting with the higher throughput is better. With --rate, the \
+redyno does not count the first second after each switch between the settings. The setting with the higher \
+throughput is better. With --rate, the \
 setting with the lower p99 of the response time is better.
-After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. After three minutes it ends in any \
-case; the verdict may then be 'not clear'. It ends after three pairs if redyno, not the server, limited both A and B in \
-all three.
-Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 bad usage, 130 interrupted.";
+After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. The comparison takes at most \
+three minutes; the verdict may then be 'not clear'. The comparison ends after three pairs if redyno itself limited A \
+and B in each of these pairs.
+Exit codes: 0 B is as good as A or better; 3 B is worse; 4 the verdict is not clear; 1 failed; 2 bad usage; 130 \
+interrupted.";
 
 /// The arguments of `redyno ab`.
 #[derive(Args, Debug, Clone)]
@@ -45,13 +47,13 @@ pub struct AbArgs {
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "KNOBS")]
     pub from: Option<String>,
-    /// Setting B; the verdict says whether B is better than A
+    /// Setting B. The verdict says whether B is better than A
     #[arg(long, value_name = "KNOBS")]
     pub to: String,
-    /// Seconds for which each setting is measured; a pair is one measurement of A and one of B [default: 3]
+    /// Seconds of each measurement. A pair is one measurement of A and one measurement of B [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
-    /// Continue even if redyno itself is the limit for both A and B in the first three pairs
+    /// Continue even if redyno itself limits both A and B in the first three pairs
     #[arg(long)]
     pub anyway: bool,
     /// Print JSON lines: one object for each pair, then the verdict

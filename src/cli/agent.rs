@@ -21,31 +21,32 @@ use crate::{
 
 const AFTER: &str = "\
 An agent waits on the bus for a session (redyno --bus URI --agents COUNT), sends its share of the load, and ends with \
-the session. It sends load only to the targets that --target permits. Unless --allow is given, it writes only keys of \
-the session's run, and sends no command that administers a server, runs code or blocks. If the agent gets no message \
-from the session for 4 s, it ends its load. Passwords are never sent over the bus. The agent takes the password of the \
-target from -a or REDISCLI_AUTH. It takes the password of the bus from the URI in --bus or REDYNO_BUS, or from \
-REDYNO_BUS_AUTH.
+the session. The agent sends load only to the targets that --target permits. Without --allow, the agent writes only \
+keys of the session's run, and sends no command that administers a server, runs code or blocks. If the session is \
+silent for 4 s, the agent ends its load. redyno never sends passwords over the bus. The agent takes the password of \
+the \
+target from -a or REDISCLI_AUTH. The agent takes the password of the bus from the URI in --bus or REDYNO_BUS, or \
+from REDYNO_BUS_AUTH.
 
 Examples:
   redyno agent --bus redis://bus:6379 --target 10.0.0.5:6379 --index 0 --of 2
   redyno agent --bus redis://bus:6379 --target '10.0.0.*:6379' --max-rate 50000
   redyno -h 10.0.0.5 --bus redis://bus:6379 --agents 2 --load
 
-Exit codes: 0 the session is over, 1 failed, 2 bad usage, 130 interrupted.";
+Exit codes: 0 the session has ended; 1 failed; 2 bad usage; 130 interrupted.";
 
 /// The arguments of `redyno agent`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct AgentArgs {
-    /// URI of the bus: the Redis or Valkey server through which the session and its agents communicate [default:
-    /// REDYNO_BUS]; its password may also be in REDYNO_BUS_AUTH
+    /// URI of the bus: the Redis or Valkey server through which the session and its agents communicate. The password of
+    /// the bus may also be in REDYNO_BUS_AUTH [default: REDYNO_BUS]
     #[arg(long, value_name = "URI")]
     pub bus: Option<Password>,
     /// The name of the session on the bus [default: redyno]
     #[arg(long = "session", value_name = "NAME")]
     pub name: Option<FleetName>,
-    /// A target, as HOST:PORT, on which the session may put load; * stands for any text; can be given several times
+    /// A target, as HOST:PORT, that the session may load. * stands for any text; can be given several times
     #[arg(long = "target", value_name = "HOST:PORT", required = true, value_parser = NonEmptyStringValueParser::new())]
     pub targets: Vec<String>,
     /// The agent's number, counted from 0 [default: JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or NOMAD_ALLOC_INDEX]
@@ -54,15 +55,15 @@ pub struct AgentArgs {
     /// The number of agents of the session [default: SLURM_ARRAY_TASK_COUNT]
     #[arg(long, value_name = "COUNT", value_parser = whole::<u16>(1..=1000))]
     pub of: Option<u16>,
-    /// At the end of a session, wait for the next session
+    /// Wait for the next session when a session has ended
     #[arg(long)]
     pub stay: bool,
-    /// Also permit commands that administer the server, run code, block, or write a fixed key. Also permit
-    /// keys without the run's prefix (--key-prefix, --own-names)
+    /// Also permit commands that administer the server, run code, block, or write a fixed key. Also permit sessions
+    /// with --key-prefix or --own-names, whose keys lack the run's prefix
     #[arg(long)]
     pub allow: bool,
-    /// Maximum number of operations per second of this agent; with this option, the agent refuses sessions
-    /// without --rate
+    /// Maximum number of operations per second of this agent. With this option, the agent refuses sessions without
+    /// --rate
     #[arg(long, value_name = "RATE", value_parser = some)]
     pub max_rate: Option<u32>,
     /// Maximum number of clients of this agent [default: as many as the limit of open files allows]

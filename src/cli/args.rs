@@ -14,15 +14,16 @@ use crate::{
     workload::{Suggested, Workload},
 };
 
-const ABOUT: &str = "Latency monitor and load generator for Redis and Valkey: live load, live knobs and live probes on one screen";
+const ABOUT: &str = "Load generator and latency monitor for Redis, Valkey and memcached, with a live screen in the \
+terminal";
 
 const EXAMPLES: &str = "\
-Write commands of your own after --, with \\; between two commands; a weight such as 3: may precede each command. {key} \
-becomes a key of the keyspace, {value} becomes a value, and {number 1..9} becomes a number. Everything else is sent as \
-written.
+Write your own commands after --, with \\; between two commands. A weight such as 3: may precede each command. \
+redyno replaces {key} by a key, {value} by a value, and {number 1..9} by a number from 1 to 9. It sends everything \
+else as you wrote it.
 
 Examples:
-  redyno                              try it; if no server runs here, the built-in server is used
+  redyno                              try it; without a server here, on the built-in server
   redyno -h 10.0.0.5 -p 6379          watch a server, without load: latency of PING, and INFO
   redyno redis://a redis://b          watch several servers side by side
   redyno @prod                        watch a target of the config file; see redyno config
@@ -33,9 +34,10 @@ Examples:
   redyno -p 6379 --latency-history    as redis-cli does, in microseconds
   redyno man | man -l -               the manual: all options, keys and files
 
-The password is taken from -a, --askpass, the URI, the target's password-command, or the environment variable REDISCLI_AUTH.
-Exit codes: 0 done, 1 failed, 2 bad usage, 3 a condition of --fail-if or --abort-if is met, or no value keeps the limit \
-of --find or --sweep, 4 undecided, 130 interrupted.";
+The password comes from -a, --askpass, the URI, the target's password-command, or the environment variable \
+REDISCLI_AUTH.
+Exit codes: 0 done; 1 failed; 2 bad usage; 3 a condition of --fail-if or --abort-if is met, or no value keeps the \
+limit of --find or --sweep; 4 undecided; 130 interrupted.";
 
 /// All arguments of the program.
 #[derive(Debug, Default, Parser)]

@@ -17,11 +17,12 @@ use crate::{
 };
 
 const AFTER: &str = "\
-For MONITOR, the server formats a copy of each command of each client. A busy server may lose half its throughput during the \
-capture, so redyno asks before it begins. Values are replaced by their lengths, unless --values is given. These \
-commands are counted, but not written to the file: administrative and dangerous commands, AUTH, HELLO, transactions, scripts, \
-and commands that block. 'redyno --trace FILE' sends the commands in the file. The file has MONITOR's format; only you can \
-read it (mode 0600). Ctrl-C ends the capture early and keeps the file.
+MONITOR makes the server print each command of each client. A busy server may lose half its throughput during the \
+capture, so redyno asks before the capture. Without --values, redyno writes the length of each value in place of the \
+value. redyno counts, but does not write, these commands: administrative and dangerous commands, AUTH, HELLO, \
+transactions, scripts, and commands that block. 'redyno --trace FILE' sends the commands in the file. The file has \
+the format of MONITOR's output, and only you can read the file (mode 0600). Ctrl-C ends the capture early and keeps \
+the file.
 
 Examples:
   redyno capture -p 6379 --duration 60 -o shop.log
@@ -45,10 +46,10 @@ pub struct CaptureArgs {
     /// The new file to write
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Write the values themselves, in place of their lengths
+    /// Write the values to the file, not only their lengths
     #[arg(long)]
     pub values: bool,
-    /// Do not ask before the capture; required if the server runs more than 20 000 commands per second
+    /// Do not ask before the capture. Required if the server runs more than 20 000 commands per second
     #[arg(long)]
     pub yes: bool,
     /// The server.

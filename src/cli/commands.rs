@@ -56,7 +56,7 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<SeriesArgs>(
         "series",
-        "Run a series of measurements, published ones or your own, and print one table",
+        "Run a published series of measurements, or your own series, and print one table",
     ),
     row::<BenchOptions>(
         "bench",
@@ -67,36 +67,36 @@ const COMMANDS: &[CommandRow] = &[
         "Measure as memtier_benchmark does: its options, its table and its JSON",
     ),
     row::<YcsbArgs>("ycsb", "Load and run as YCSB does: its options, properties, key names and output"),
-    row::<AgentArgs>("agent", "Send part of the load from this machine, for a session on another machine"),
+    row::<AgentArgs>("agent", "Send a part of the load of a session that runs on another machine"),
     row::<DoctorArgs>(
         "doctor",
         "Watch a server for 30 s without load, and print one page about its problems",
     ),
     row::<CaptureArgs>(
         "capture",
-        "Write a file for --trace, with the commands that MONITOR shows in a limited time",
+        "Record the commands that MONITOR shows during a limited time, in a file for --trace",
     ),
-    row::<ReplayArgs>("replay", "Show a recording: the same screen, with time travel"),
+    row::<ReplayArgs>("replay", "Show a recording on the screen, and move through its time"),
     row::<SessionsArgs>("sessions", "List the recordings on this machine"),
     row::<CompareArgs>(
         "compare",
-        "Compare recordings: show figures that differ by more than noise; check thresholds in CI",
+        "Compare recordings, show the figures that differ by more than noise, and check thresholds",
     ),
     row::<ExportArgs>(
         "export",
         "Convert a recording for other tools: CSV, JSON, HdrHistogram, Markdown, OpenMetrics",
     ),
-    row::<ReportArgs>("report", "Write a report of recordings: one offline HTML page, or text for a ticket"),
+    row::<ReportArgs>("report", "Write a report about recordings, as an HTML page or as text for a ticket"),
     row::<DemoArgs>("demo", "Run the built-in server: a small Redis that can simulate faults"),
     row::<CleanArgs>(
         "clean",
-        "Remove the keys that a killed run left, and restore the parameters that it set",
+        "Remove the keys of a killed run, and restore the server parameters that the run changed",
     ),
     row::<WorkloadsArgs>("workloads", "List workloads and series, or print one as a file to start from"),
-    row::<ConfigArgs>("config", "Show the defaults and named targets in use, and where each comes from"),
+    row::<ConfigArgs>("config", "Show the default values and named targets in use, and the source of each"),
     row::<HelpArgs>(
         "help",
-        "Describe every field of an export or a recording: 'help formats', 'help records'",
+        "Describe the fields of exports ('help formats') and of recordings ('help records')",
     ),
     row::<CompletionsArgs>(
         "completions",

@@ -10,35 +10,36 @@ use crate::{
 };
 
 const AFTER: &str = "\
-Each change of a knob begins a new segment of a recording. Name a segment by its number: tuning.jsonl#3. Percentiles \
-are of the response time if the load had a rate, and of the service time in a closed loop.
+Each change of a knob begins a new segment of a recording. Name a segment by its number: tuning.jsonl#3. If the load \
+had a rate, redyno compares percentiles of the response time. In a closed loop, redyno compares percentiles of the \
+service time.
 
-Two runs with equal settings also differ. With one recording for each side, redyno cannot know how much, so a \
-difference may be noise. Several recordings for each side, measured in alternation, show the noise. Then, even with \
-equal settings, 4 figures in 100 are called different by chance.
+Two runs with equal settings also differ, by noise. If each side has only one recording, redyno cannot know the size \
+of the noise. For a better verdict, alternate the two settings and give several recordings for each side. Even with \
+equal settings, redyno then calls 4 figures in 100 different by chance.
 
 Examples:
   redyno compare before.jsonl after.jsonl
   redyno compare tuning.jsonl#1 tuning.jsonl#4
   redyno compare base-*.jsonl --new new-*.jsonl --fail-if 'p99 > +10%' --fail-if 'errors > 0'
 
-Exit codes: 0 compared, 1 not comparable, 3 a condition of --fail-if is met, 4 a condition is met but may be \
-noise, or its figure was not measured.";
+Exit codes: 0 compared; 1 not comparable; 3 a condition of --fail-if is met; 4 a condition is met but may be noise, \
+or its figure was not measured.";
 
 /// The arguments of `redyno compare`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER, override_usage = "redyno compare [OPTIONS] BASE NEW\n       redyno compare [OPTIONS] BASE... --new NEW...")]
 pub struct CompareArgs {
-    /// The baseline recording, and then the new recording; if --new is given, baseline recordings only
+    /// The baseline recording, then the new recording. With --new, only baseline recordings
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
-    /// The new recordings: several runs of one setting
+    /// The new recordings: one or more runs with the same settings
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub new: Vec<String>,
-    /// Compare even if workload, clients or kind of target differ
+    /// Compare even if the recordings differ in workload, number of clients or kind of target
     #[arg(long)]
     pub anyway: bool,
-    /// Exit with code 3 if this condition is met, such as 'p99 > +10%', 'ops < -5%', 'p99 > 2ms' or 'errors > 0'; can
+    /// Exit with code 3 if this condition is true, such as 'p99 > +10%', 'ops < -5%', 'p99 > 2ms' or 'errors > 0'; can
     /// be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,

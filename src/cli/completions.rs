@@ -39,7 +39,7 @@ Examples:
   redyno completions fish > ~/.config/fish/completions/redyno.fish
   redyno completions powershell >> $PROFILE
 
-Run one of these lines once. The shell then requests completions from redyno, which must be on your PATH. The \
+Run one of these lines once. The shell then calls redyno for completions, so redyno must be on your PATH. The \
 completions include the targets of the config file.";
 
 /// The arguments of `redyno completions`.

@@ -34,8 +34,9 @@ use crate::{
 };
 
 const AFTER: &str = "\
-[defaults] sets the look of the screen and numbers of the load, such as clients. The keys are long option names without \
---. [targets.NAME] defines the target @NAME:
+[defaults] sets default values for the look of the screen and for sizes of the load, such as clients. The keys are \
+long option names without --. \
+[targets.NAME] defines the target @NAME:
   [defaults]
   theme = \"dark\"
   clients = 100
@@ -47,7 +48,8 @@ const AFTER: &str = "\
   cacert = \"ca.pem\"            # beside the config file
   password-command = \"pass show redis/prod\"
 
-The file must contain no password. Other users must not be able to write it, because it contains commands.
+The file must not contain a password. Other users must not have write access to the file, because redyno runs the \
+commands in it.
 
 Examples:
   redyno config

@@ -38,13 +38,13 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct DemoArgs {
-    /// Port of 127.0.0.1 to listen on; 0 takes any free port. The other nodes of a cluster get the ports after this
+    /// Port of 127.0.0.1 to listen on; 0 means any free port. The other nodes of a cluster get the ports after this
     /// port. With --bus, the default is 6380
     #[arg(short, long, default_value_t = 6379, value_parser = whole::<u16>(0..=65535), default_value_if("bus", ArgPredicate::IsPresent, "6380"))]
     port: u16,
 
-    /// Run a bus (the server through which a session and its agents communicate), and print the command lines of an
-    /// agent and of a session
+    /// Run a bus: a server through which a session and its agents communicate. redyno prints the command lines for an
+    /// agent and for the session
     #[arg(long, conflicts_with = "nodes")]
     bus: bool,
 
@@ -65,10 +65,10 @@ pub struct DemoArgs {
     #[arg(short = 'a', long)]
     password: Option<Password>,
 
-    /// A fault to simulate; can be given several times: 'stall 500ms every 5s', 'slow GET 2ms',
-    /// 'delay GET 2ms nth 10', 'error LOADING 1%', 'cut every 10000', 'reset every 20s', 'garbage every 30s';
-    /// for a cluster also 'slow load 5ms node 2', 'reshard 1000 every 10s', 'failover after 30s', 'hot 866 5k'
-    /// (slot 866 gets 5000 reads per second)
+    /// A fault to simulate; can be given several times. Faults: 'stall 500ms every 5s', 'slow GET 2ms', 'delay GET 2ms
+    /// nth 10', 'error LOADING 1%', 'cut every 10000', 'reset every 20s', 'garbage every 30s'. Faults of a cluster:
+    /// 'slow load 5ms node 2', 'reshard 1000 every 10s', 'failover after 30s', 'hot 866 5k' (slot 866 gets 5000 reads
+    /// per second)
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<Fault>,
 }

@@ -39,18 +39,18 @@ pub struct ExportArgs {
     /// Write to a new file [default: standard output]
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// The rows of a table: intervals (one second of one segment), operations, nodes (of a cluster), agents (of a
-    /// fleet), segments, probes or server
+    /// The kind of rows: intervals (a row per second and segment), operations, nodes, agents, segments, probes or
+    /// server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
-    /// The latencies to export as hgrm: response, or the name of an operation [default: service times of all
+    /// For hgrm, export the latencies of this tag: response, or the name of an operation [default: service times of all
     /// operations]
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
-    /// The number of the target to export, counted from 0, if the recording has several targets
+    /// Export the target with this number, counted from 0, if the recording has several targets
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u16>(0..=65535))]
     pub target: u16,
-    /// Leave texts from the server out: arguments and clients of the slow log, error messages, addresses
+    /// Leave texts from the server out: error messages, addresses, and the arguments and clients of the slow log
     #[arg(long)]
     pub redact: bool,
 }

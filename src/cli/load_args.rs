@@ -42,39 +42,40 @@ pub struct LoadArgs {
     #[arg(short = 'P', long, value_name = "PIPELINE", value_parser = count)]
     pub pipeline: Option<u32>,
     /// Open loop: all clients together send this many requests per second, on a schedule that does not wait for
-    /// replies. The response time begins when a request is due; this avoids coordinated omission. max: closed loop; a
-    /// client sends again when its replies have arrived [default: max, unless the workload or a file sets the rate]
+    /// replies. The response time counts from the scheduled time of a request; this avoids coordinated omission. With
+    /// max, redyno uses a closed loop: a client sends again when its replies have arrived [default: max, unless the
+    /// workload or a file sets the rate]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: Option<GivenRate>,
-    /// When requests are due under --rate: constant; poisson (random gaps); 'bursty 10x 1s/10s' (1 s of every 10 s has
-    /// ten times the rate of the other 9 s, and --rate is the mean); times (the times in the file of --times or
-    /// --trace) [default: constant; times if such a file is given]
+    /// The times of requests under --rate. constant: equal gaps; poisson: random gaps; times: from the file of --times
+    /// or --trace. With 'bursty 10x 1s/10s', 1 s of every 10 s has ten times the rate of the other 9 s, and --rate is
+    /// the mean [default: constant; times if such a file is given]
     #[arg(long, value_name = "NAME", conflicts_with = "times")]
     pub arrivals: Option<Arrivals>,
-    /// Open loop: send a request at each time in this file. The file has one time per line, ascending, in seconds
-    /// since the start. A run without a screen ends after one pass over the file, unless -n or --duration is given
+    /// Open loop: send a request at each time in this file. The file has one time per line, in seconds since the start,
+    /// ascending. A run without a screen ends after one pass over the file, unless -n or --duration is given
     #[arg(long, value_name = "FILE", group = "timed", conflicts_with = "threads")]
     pub times: Option<PathBuf>,
-    /// What to do with a request that is due while no connection is free: 'queue' (send it late) or 'shed' (drop and
-    /// count it when it is 10 ms late) [default: queue]
+    /// What happens to a request that is due while no connection is free. queue: redyno sends it late. shed: redyno
+    /// drops and counts it when it is 10 ms late [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
-    /// When a client sends again. grouped: after redyno has read all replies that have arrived; many requests then
-    /// reach the server together. spread: as soon as redyno has read the replies of this client [default: grouped]
+    /// When a client sends again. spread: as soon as redyno has read the replies of this client. grouped: after redyno
+    /// has read all replies that have arrived; many requests then reach the server together [default: grouped]
     #[arg(long, value_name = "NAME")]
     pub rhythm: Option<Rhythm>,
-    /// Let each client open a new connection after every N replies, with TLS handshake and AUTH. The client first
-    /// waits for the replies to all requests of its pipeline [default: connections are kept]
+    /// Make each client reconnect after every N replies, with TLS handshake and AUTH. The client first waits for the
+    /// replies to all requests of its pipeline [default: clients keep their connections]
     #[arg(long, value_name = "N", value_parser = count)]
     pub reconnect: Option<u32>,
-    /// Let each client pause before it sends again. Examples: 20ms; 5ms..50ms (random, uniform); 'exponential 20ms'
-    /// (random, with this mean). The first pause is shortened at random, so that clients do not begin together
-    /// [default: clients do not pause]
+    /// Make each client pause before it sends again. Examples: 20ms; 5ms..50ms (random, uniform); 'exponential 20ms'
+    /// (random, with this mean). The first pause is shorter by a random time, so that clients do not begin together
+    /// [default: no pauses]
     #[arg(long, value_name = "T")]
     pub think: Option<RandomLength>,
-    /// Let each client open a new connection after this time, with TLS handshake and AUTH. T is written as for
-    /// --think. The client first waits for the replies to all requests of its pipeline. The first connection of each
-    /// client lasts a shorter, random time [default: connections are kept]
+    /// Make each client reconnect after this time, with TLS handshake and AUTH. T has the same form as for --think. The
+    /// client first waits for the replies to all requests of its pipeline. The first connection of each client lasts a
+    /// shorter, random time [default: clients keep their connections]
     #[arg(long, value_name = "T")]
     pub session_length: Option<RandomLength>,
     /// Workload: a preset ('redyno workloads' lists them) or a TOML file [default: cache, SET:GET 1:10]
@@ -83,23 +84,23 @@ pub struct LoadArgs {
     /// Set a parameter of the workload; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
     pub set: Vec<ParameterValue>,
-    /// Number of receivers: additional connections that receive the messages of a workload such as pubsub, queue or
-    /// stream, or the invalidations of tracking [default: set by the workload]
+    /// Number of receivers. A receiver is an additional connection. It receives the messages of a workload such as
+    /// pubsub, queue or stream, or the invalidations of client tracking [default: set by the workload]
     #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
     pub receivers: Option<u32>,
-    /// Fill the placeholders __field:NAME__ and __record__ from this file: each operation takes the next record, and
-    /// after the last record the first one again. Formats, each also with gzip: CSV, TSV, JSON lines, fvecs, bvecs,
-    /// npy, and XML in the form of Wikipedia's abstracts. A run without a screen ends after one pass over the file,
-    /// unless -n or --duration is given
+    /// Fill the placeholders __field:NAME__ and __record__ from this file. Each operation takes the next record; the
+    /// first record follows the last one. Formats, with or without gzip: CSV, TSV, JSON lines, fvecs, bvecs, npy, and
+    /// XML in the form of Wikipedia's abstracts. A run without a screen ends after one pass over the file, unless -n or
+    /// --duration is given
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
-    /// Send the commands of this file at their recorded times; the file comes from 'redyno capture' or 'redis-cli
-    /// MONITOR'. Keys get the prefix of this run. Administrative and dangerous commands, transactions, scripts and
-    /// commands that block are counted, but not sent. A run without a screen ends after one pass over the file, unless
-    /// -n or --duration is given
+    /// Send the commands of this file at their recorded times. Make the file with 'redyno capture' or 'redis-cli
+    /// MONITOR'. redyno adds the prefix of this run to each key. redyno counts, but does not send, commands that are
+    /// administrative or dangerous or that block, transactions and scripts. A run without a screen ends after one pass
+    /// over the file, unless -n or --duration is given
     #[arg(long, value_name = "FILE", group = "timed", conflicts_with_all = CONFLICTS_WITH_TRACE)]
     pub trace: Option<PathBuf>,
     /// Speed of --times or --trace: 2 is twice the speed of the file, 0.5 is half the speed [default: 1]
@@ -111,17 +112,17 @@ pub struct LoadArgs {
     /// Value size in bytes, such as 100, 4k or 1M [default: 32]
     #[arg(short = 'd', long, value_name = "BYTES", value_parser = bytes)]
     pub data_size: Option<u32>,
-    /// Keyspace: how many different keys there are [default: 10k]
+    /// Keyspace: the number of different keys [default: 10k]
     #[arg(short = 'r', long, value_name = "KEYS", value_parser = parse_count)]
     pub keys: Option<u64>,
-    /// How keys are drawn: uniform, sequential, partitioned (each client has a part of its own), zipfian,
-    /// zipfian-in-order (the key with the lowest number is the hottest), ycsb-zipfian, latest, hotspot, exponential,
-    /// gaussian; with parameters in quotes: 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8' (80 % of the requests go to
-    /// 20 % of the keys), 'gaussian MEDIAN DEVIATION' [default: set by the workload]
+    /// How redyno chooses keys: uniform, sequential, partitioned (each client has its own keys), zipfian,
+    /// zipfian-in-order (the lowest key is the hottest), ycsb-zipfian, latest, hotspot, exponential or gaussian.
+    /// Parameters need quotes: 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8' (80 % of the requests go to 20 % of the
+    /// keys), 'gaussian MEDIAN DEVIATION' [default: set by the workload]
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
-    /// Before measuring, write the keys that the workload reads. If the workload defines no prefill, redyno writes the
-    /// keys with the workload's own write operation; without a write operation, redyno uses SET
+    /// Before measuring, write the keys that the workload reads. If the workload defines no prefill, redyno uses the
+    /// workload's write operation, or else SET
     #[arg(long, conflicts_with = "no_prefill")]
     pub prefill: bool,
     /// Skip the workload's prefill
@@ -130,33 +131,32 @@ pub struct LoadArgs {
     /// Worker threads [default: one per core of --cpus; without --cpus, one less than the machine's cores, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// How worker threads read and write: epoll, uring (Linux's io_uring: fewer system calls; connections with TLS use
-    /// epoll), or auto (redyno first measures both for a quarter of a second, and uses the faster one) [default:
-    /// epoll]
+    /// How worker threads read and write: epoll, uring or auto. uring is Linux's io_uring, which needs fewer system
+    /// calls; TLS connections use epoll. With auto, redyno first measures both for a quarter of a second, and uses the
+    /// faster one [default: epoll]
     #[arg(long, value_name = "METHOD")]
     pub io: Option<IoMethod>,
-    /// Cores of the worker threads, such as 1 or 0,2-4: the first thread runs on the first core, and so on [default:
+    /// Cores for the worker threads, such as 1 or 0,2-4. The first thread runs on the first core, and so on [default:
     /// the system chooses the cores]
     #[arg(long, value_name = "CORES")]
     pub cpus: Option<Cores>,
-    /// Let worker threads poll all the time instead of sleeping, for the shortest wake-up delay; each thread then uses
-    /// a whole core
+    /// Make worker threads poll instead of sleep: the wake-up delay is the shortest, but each thread uses a whole core
     #[arg(long)]
     pub busy: bool,
-    /// Reply timeout in seconds: a connection that waits longer for a reply is closed and opened again [default: 5]
+    /// Reply timeout in seconds. If a connection waits longer for a reply, redyno closes it and reconnects [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// On a cluster: the largest number of connections from all clients to all nodes together. A client connects to a
-    /// node before its first request to this node [default: what the limit of open files allows]
+    /// On a cluster: the maximum number of connections of all clients to all nodes. A client connects to a node before
+    /// its first request to this node [default: as many as the limit of open files allows]
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_connections: Option<u32>,
-    /// The nodes that get read-only requests, in each shard of a cluster, or among a primary and its replicas:
-    /// primary, replica, any (the primary and its replicas in turn), or nearest (the node with the lowest median PING
-    /// of the last 10 s) [default: primary]
+    /// Nodes for read-only requests, in each shard of a cluster or among a primary and its replicas: primary, replica,
+    /// any (primary and replicas in turn) or nearest. The nearest node has the lowest median PING time of the last 10 s
+    /// [default: primary]
     #[arg(long, value_name = "NODES")]
     pub read_from: Option<ReadFrom>,
-    /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, because the server
-    /// refuses every request]
+    /// Continue the load after the errors NOAUTH, WRONGPASS and NOPERM [default: these errors stop the load, because
+    /// the server refuses every request]
     #[arg(long)]
     pub keep_going: bool,
     /// Random seed: the same seed gives the same requests at the same times [default: random]
@@ -172,7 +172,7 @@ pub struct LoadArgs {
     #[arg(long, conflicts_with_all = ["key_prefix", "own_names"])]
     pub keep: bool,
     /// Use key names made of NAME and twelve digits, and keep the keys; redyno asks before it overwrites existing keys
-    /// [default: keys with a prefix of this run, removed at the end]
+    /// [default: keys have a prefix of this run, and redyno removes them at the end]
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub key_prefix: Option<KeyNames>,
     /// Use the workload's key names without a prefix of this run, and keep the keys; redyno asks before it overwrites

@@ -50,17 +50,17 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct ReplayArgs {
-    /// The recording, made by --record FILE, or - for standard input; several recordings of one server are shown as one
-    /// session
+    /// The recording, made by --record FILE, or - for standard input. redyno shows several recordings of one server as
+    /// one session
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// No screen: print all lines of the session at once; this is the default when stdout is not a terminal
     #[arg(long, conflicts_with_all = ["theme", "no_mouse"])]
     pub headless: bool,
-    /// Draw the screen once into a new file, without showing it: SVG, or text if the name ends in .txt
+    /// Write a picture of the screen to a new file: SVG if its name ends in .svg, text if it ends in .txt
     #[arg(long, value_name = "OUT", value_parser = picture, group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]
     pub screenshot: Option<(PathBuf, Picture)>,
-    /// Draw the recording as an animation of at most half a minute, into a new SVG
+    /// Write an animation of the recording, at most half a minute long, to a new SVG file
     #[arg(long, value_name = "OUT.svg", group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]
     pub animate: Option<PathBuf>,
     /// Columns and rows of the picture
@@ -69,8 +69,8 @@ pub struct ReplayArgs {
     /// The screen to draw: overview, latency, server, segments, log, curve or nodes
     #[arg(long, value_name = "NAME", default_value = "overview", value_parser = screen, requires = "drawn")]
     pub screen: Screen,
-    /// The moment to draw: seconds of the session, or a time of the recording host such as 14:05 or 14:05:30
-    /// [default: the end]
+    /// The moment to draw: seconds since the start of the session, or a clock time of the recording host such as 14:05
+    /// or 14:05:30 [default: the end]
     #[arg(long, value_name = "TIME", requires = "screenshot")]
     pub at: Option<GivenMoment>,
     /// How the screen looks.

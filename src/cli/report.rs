@@ -17,11 +17,11 @@ use crate::{
 };
 
 const AFTER: &str = "\
-The page works without network and is interactive: you can zoom into the charts, which share one cursor. On paper \
-and without JavaScript, the page shows pictures of the charts.
+The page needs no network. You can zoom into its charts, and all charts share one cursor. On paper and without \
+JavaScript, the page shows pictures of the charts.
 
-The report compares further recordings with the first one. Each change of a knob begins a new segment of a recording. \
-Name a segment by its number, tuning.jsonl#3, for a report of only this segment.
+If you give several recordings, the report compares each with the first recording. Each change of a knob begins a \
+new segment of a recording. For a report of one segment, add the number of the segment: tuning.jsonl#3.
 
 Examples:
   redyno report tuning.jsonl -o tuning.html
@@ -38,7 +38,7 @@ pub struct ReportArgs {
     /// The new file to write: .html for a page, .md for text
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Leave texts from the server out: arguments and clients of the slow log, error messages, addresses
+    /// Leave texts from the server out: error messages, addresses, and the arguments and clients of the slow log
     #[arg(long)]
     pub redact: bool,
 }

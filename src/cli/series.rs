@@ -30,17 +30,18 @@ use crate::{
 };
 
 const AFTER: &str = "\
-A series is a list of runs with one table of results; 'redyno workloads' lists the presets, and 'redyno workloads NAME' \
-prints one as a file to start from. For each cell (one test with one set of parameters), redyno runs a session without \
-a screen. redyno asks before it writes. At the start of a session, redyno writes the keys that the workload reads; at \
-the end, it removes the keys of the session. --set limits a list to one or more of its values: --set size=64,1024.
+A series is a list of runs with one table of results. 'redyno workloads' lists the presets, and 'redyno workloads \
+NAME' prints a preset as a file that you can change. For each cell (one test with one set of parameters), redyno \
+runs a session without a screen. redyno asks before it writes. At the start of a session, redyno writes the keys \
+that the workload reads; at the end, redyno removes all keys of the session. --set limits a parameter to some of its \
+values: --set size=64,1024.
 
 Examples:
   redyno series redis-io -p 6379 --plan
   redyno series tair-threads -p 6379 --yes --scale 0.01 --published
 
 Ctrl-C ends the series and prints the table so far.
-Exit codes: 0 done, 1 a cell failed (its row says why), 2 bad usage, 130 interrupted.";
+Exit codes: 0 done; 1 a cell failed (the row of the cell says why); 2 bad usage; 130 interrupted.";
 
 /// The arguments of `redyno series`.
 #[derive(Args, Debug, Clone)]
@@ -49,7 +50,7 @@ pub struct SeriesArgs {
     /// The series: a preset, or a TOML file
     #[arg(value_name = "NAME|FILE")]
     pub series: String,
-    /// Set a parameter of the series; a parameter that is a list takes one or more values, separated by commas
+    /// Set a parameter of the series. If the parameter is a list, give one or more values, separated by commas
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<ParameterValue>,
@@ -62,8 +63,7 @@ pub struct SeriesArgs {
     /// Multiply clients and threads by this factor between 0 and 1
     #[arg(long, value_name = "PART")]
     pub scale_clients: Option<ScaleFactor>,
-    /// Run each cell (one test with one set of parameters) for this many seconds, in place of the requests or
-    /// seconds in the series
+    /// Run each cell (one test with one set of parameters) for this many seconds, instead of the length in the series
     #[arg(long, value_name = "SECONDS", value_parser = whole::<u32>(1..=31_536_000))]
     pub duration: Option<u32>,
     /// Print the published figures below the measured figures
@@ -78,13 +78,13 @@ pub struct SeriesArgs {
     /// Write all records of each cell to a new file in this directory; the file's name contains the cell's number
     #[arg(long, value_name = "DIRECTORY")]
     pub record: Option<PathBuf>,
-    /// File of records, for the runs that send fields of a dataset
+    /// The dataset: a file of records, for runs that send fields of a dataset
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
-    /// Number of worker threads, in place of the number in the series
+    /// Number of worker threads, instead of the number in the series
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// Random seed, the same for each cell [default: random]

@@ -24,64 +24,64 @@ pub struct SessionArgs {
     /// End after this many seconds [default: when you quit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
-    /// Warm up: first send the load for this many seconds, which the summary leaves out
+    /// Warm-up: send the load for this many seconds first. The summary leaves this time out
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub warmup: Option<Duration>,
-    /// End after exactly this many requests. Lost and shed requests count; requests of the warm-up do not
+    /// End after exactly this many requests. Lost and shed (dropped) requests count, but requests of the warm-up do not
     /// [default: no limit]
     #[arg(short = 'n', long, value_name = "REQUESTS", value_parser = requests)]
     pub requests: Option<u64>,
-    /// Record to this new file, as JSON lines; the file is compressed if its name ends in .zst [default: a file that
-    /// 'redyno sessions' lists]
+    /// Record to this new file, as JSON lines. redyno compresses the file if its name ends in .zst [default: a file
+    /// that 'redyno sessions' lists]
     #[arg(long, value_name = "FILE")]
     pub record: Option<Option<PathBuf>>,
-    /// Begin a new file of the recording after this time, such as 30m or 1h. Each file can be opened by
-    /// itself; the file's name contains the time
+    /// Begin a new file of the recording after this time, such as 30m or 1h. You can open each file by itself; its name
+    /// contains the time
     #[arg(long, value_name = "TIME", value_parser = rotation, requires = "record")]
     pub record_rotate: Option<Duration>,
-    /// Measure the time from a write to a primary until its replicas return the written value. redyno writes
-    /// test values, at most ten per second in total, and asks before it writes the first one. Needs no load
+    /// Measure the time from a write to a primary until its replicas return the written value, with or without a load.
+    /// redyno writes at most ten test values per second in total, and asks before the first write
     #[arg(long, conflicts_with_all = ["redact", "one_node", "key_prefix", "own_names"])]
     pub probe_lag: bool,
-    /// Leave texts from the server out of all output: arguments and clients of the slow log, error messages, addresses
+    /// Leave texts from the server out of all output: error messages, addresses, and the arguments and clients of the
+    /// slow log
     #[arg(long)]
     pub redact: bool,
-    /// Also write to recordings, JSON lines and exports all arguments that the server kept in its slow log;
-    /// without this option, only the screen shows all arguments
+    /// Write all arguments in the server's slow log to recordings, JSON lines and exports. Without this option, only
+    /// the screen shows all arguments
     #[arg(long, conflicts_with = "redact")]
     pub with_arguments: bool,
-    /// Also write the figures in another tool's format, as 'redyno export' does; can be given several times
+    /// Also write the figures to FILE in one of the formats of 'redyno export'; can be given several times
     #[arg(long, value_name = "FORMAT:FILE")]
     pub export: Vec<Export>,
-    /// Without a screen: exit with code 3 if this condition is met at the end of the run. Examples: 'p99 > 2ms',
+    /// Without a screen: exit with code 3 if this condition is true at the end of the run. Examples: 'p99 > 2ms',
     /// 'errors > 0', and with --base also 'ops < -5%'. Can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
-    /// The recording to compare this run with, for --fail-if conditions on a change such as 'ops < -5%'
+    /// Compare this run with this recording, for conditions of --fail-if on a change, such as 'ops < -5%'
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
-    /// Without a screen: end the run with exit code 3 when this condition holds in each of 5 consecutive
-    /// seconds, such as 'p99 > 50ms', 'ops < 1000' or 'errors > 0'. Can be given several times
+    /// Without a screen: end the run with exit code 3 when this condition is true in each of 5 consecutive seconds,
+    /// such as 'p99 > 50ms', 'ops < 1000' or 'errors > 0'. Can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub abort_if: Vec<Condition>,
-    /// Run this shell command for each finding (a diagnosis) that is a warning or worse; the command reads the finding
-    /// as JSON from its input. For each kind of finding, the command runs at most once a minute; commands run one at a
-    /// time, for up to 10 s each
+    /// Run this shell command for each finding (a problem that redyno reports) that is a warning or worse. The command
+    /// reads the finding as JSON from stdin. redyno runs one command at a time, for up to 10 s, and at most once a
+    /// minute for each kind of finding
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub on_finding: Option<String>,
     /// Serve the figures as OpenMetrics at http://ADDRESS/metrics; ADDRESS is a port, IP:PORT, or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<metrics::MetricsAddress>,
-    /// Push the figures, every 10 s and at the end, to otlp:URL (OpenTelemetry, as http/json) or remote-write:URL
-    /// (Prometheus); useful for runs that are too short to be scraped. Can be given several times
+    /// Push the figures every 10 s and at the end, for runs that are too short for a scrape. The destination is
+    /// otlp:URL (OpenTelemetry, as http/json) or remote-write:URL (Prometheus). Can be given several times
     #[arg(long, value_name = "PROTOCOL:URL")]
     pub push: Vec<push::PushDestination>,
     /// The interval of --push, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "push")]
     pub push_every: Option<Duration>,
-    /// Send the headers in this file with each push. The file has one header per line, such as
-    /// 'Authorization: Bearer TOKEN'. Pushes by OTLP also have the headers in the variable
-    /// OTEL_EXPORTER_OTLP_HEADERS
+    /// Send the headers in this file with each push. The file has one header per line, such as 'Authorization: Bearer
+    /// TOKEN'. For OTLP, redyno also sends the headers in the environment variable OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "FILE", requires = "push")]
     pub push_headers: Option<PathBuf>,
     /// No screen: print a line per second; this is the default when stdout is not a terminal
@@ -90,16 +90,15 @@ pub struct SessionArgs {
     /// With --headless: print all records as JSON lines
     #[arg(long)]
     pub json: bool,
-    /// Print YCSB's own output after the summary, for tools that read this output
+    /// Also print the results in YCSB's format after the summary
     #[arg(long, conflicts_with = "json")]
     pub ycsb_summary: bool,
-    /// Print what would be sent (requests, shares, hottest keys, bytes, size of the prefill), and end without
-    /// connecting
+    /// Print what the run would send, without connecting: requests, shares, hottest keys, bytes and size of the prefill
     #[arg(long)]
     pub plan: bool,
-    /// Check the result of a load with --dataset: read back each record that a run with the same options
-    /// wrote by SET or HSET, and compare it with the file. --verify writes nothing. The exit code is 3 if a
-    /// record is missing or different
+    /// Check what an earlier run with --dataset and the same options wrote. redyno reads each record that the run wrote
+    /// by SET or HSET, and compares it with the file. --verify writes nothing. The exit code is 3 if a record is
+    /// missing or different
     #[arg(long, conflicts_with = "plan")]
     pub verify: bool,
     /// Play the five-minute tour of the screen on the built-in server, until you press a key
@@ -142,7 +141,7 @@ pub struct LookArgs {
     /// Use ASCII characters only, on the screen and in text
     #[arg(long)]
     pub ascii: bool,
-    /// Leave the mouse to the terminal, so that text can be selected without Shift
+    /// Do not use the mouse, so that you can select text in the terminal without Shift
     #[arg(long)]
     pub no_mouse: bool,
 }

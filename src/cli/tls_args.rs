@@ -16,7 +16,7 @@ use crate::{
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "TLS")]
 pub struct TlsArgs {
-    /// Use TLS, as rediss:// in a URI does; the server's certificate and name are verified
+    /// Use TLS, as rediss:// in a URI does. redyno verifies the server's certificate and name
     #[arg(long)]
     pub tls: bool,
     /// Trust servers whose certificate is signed by a CA in this file (PEM) [default: the system's CAs]
@@ -37,7 +37,7 @@ pub struct TlsArgs {
     /// Verify the CA that signed the server's certificate, but not the name in the certificate, as redis-cli does
     #[arg(long)]
     pub tls_ca_only: bool,
-    /// Encrypt, but trust any server: its certificate is not verified
+    /// Use TLS, but do not verify the server's certificate
     #[arg(long, conflicts_with_all = ["cacert", "cacertdir", "tls_ca_only"])]
     pub insecure: bool,
 }

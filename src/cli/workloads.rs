@@ -10,7 +10,8 @@ use crate::{
 };
 
 const AFTER: &str = "\
-Run a workload with --workload NAME, or your own with --workload FILE. Run a series with 'redyno series NAME', or your own with 'redyno series FILE'.
+Run a workload with --workload NAME, and your own workload with --workload FILE. Run a series with 'redyno series \
+NAME', and your own series with 'redyno series FILE'.
 
 Examples:
   redyno workloads

@@ -28,7 +28,7 @@ use crate::{
 mod line;
 
 const AFTER: &str = "\
-Options, as in YCSB:
+Options, with the same meaning as in YCSB:
   -P FILE        Read properties from this workload file; can be given several times
   -p NAME=VALUE  Set a property; can be given several times
   -threads N     Clients [default: 1]
@@ -41,13 +41,13 @@ Examples:
   redyno ycsb load redis -s -P workloads/workloada -p redis.port=6379 -threads 50
   redyno ycsb run redis -P workloads/workloada -threads 50 -target 20000
 
-Keys have YCSB's names and stay on the server.";
+The keys have YCSB's names. redyno leaves the keys on the server.";
 
 /// The arguments of `redyno ycsb`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct YcsbArgs {
-    /// load or run, then redis or memcached, then options
+    /// The phase (load or run), the binding (redis or memcached), and the options
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,

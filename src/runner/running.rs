@@ -215,7 +215,7 @@ impl SessionPlan {
         let changes = changes.collect::<Vec<_>>().join("; ");
         if needs_consent && !changes.is_empty() {
             return Err(UsageError::asks(format!(
-                "{changes}; the old values are restored at the end. This affects all users of the server."
+                "{changes}; redyno restores the old values at the end. This affects all users of the server."
             )));
         }
         commission.settings = self.settings.iter().map(|setting| setting.knobs.clone()).collect();

@@ -166,7 +166,7 @@ impl<W: Write, E: EventSource> ScreenLoop<W, E> {
                 return Ok(ScreenResult::of(model, outcome));
             }
             if let Some(report) = terminal::panicked() {
-                anyhow::bail!("a part of redyno broke, please report it: {report}");
+                anyhow::bail!("a part of redyno has failed; please report this error: {report}");
             }
             if is_behind {
                 is_behind = !self.canvas.push()?;
@@ -315,7 +315,7 @@ impl<W: Write, E: EventSource> ScreenLoop<W, E> {
     fn copy(&mut self, model: &mut Model, what: &str, text: &str) {
         let copied = share::copying(what, text).map(|bytes| {
             self.canvas.attach(&bytes);
-            format!("sent {what} to the clipboard (OSC 52; not every terminal takes it)")
+            format!("sent {what} to the clipboard (by OSC 52, which some terminals ignore)")
         });
         report(model, copied);
     }

@@ -49,7 +49,7 @@ pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String
 /// Returns a message if the file cannot be written.
 pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, String> {
     let failed =
-        |path: &Path, error| format!("the screen cannot be saved to {}: {error}", untrusted::path(path));
+        |path: &Path, error| format!("redyno cannot save the screen to {}: {error}", untrusted::path(path));
     let (path, mut file) =
         fresh_file(folder, "redyno", form.extension()).map_err(|(path, error)| failed(&path, error))?;
     file.write_all(picture.as_bytes()).map_err(|error| {
@@ -90,7 +90,7 @@ pub fn read(path: &Path) -> (String, Result<String, String>) {
 }
 
 /// The error message if the session keeps no records.
-const NO_RECORDS: &str = "this session keeps no records, so nothing can be exported";
+const NO_RECORDS: &str = "this session keeps no records, so redyno cannot export anything";
 
 /// Returns the workload in a file that the user typed.
 ///
@@ -236,7 +236,7 @@ mod tests {
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
         let error = save(Path::new("/nowhere"), Picture::Svg, "x").unwrap_err();
-        assert!(error.starts_with("the screen cannot be saved to /nowhere/redyno-"), "{error}");
+        assert!(error.starts_with("redyno cannot save the screen to /nowhere/redyno-"), "{error}");
     }
 
     #[test]

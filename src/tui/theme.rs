@@ -244,7 +244,7 @@ pub fn theme_names() -> Vec<&'static str> {
 
 /// The name of a theme that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no theme '{given}'; there are {}", theme_names().join(", "))]
+#[error("there is no theme '{given}'; the themes are {}", theme_names().join(", "))]
 pub struct UnknownTheme {
     given: String,
 }
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!("light".parse(), Ok(ThemeChoice::Fixed(Colours::Light)));
         assert_eq!("auto".parse(), Ok(ThemeChoice::default()));
         let error = "solarized".parse::<ThemeChoice>().unwrap_err().to_string();
-        assert_eq!(error, "there is no theme 'solarized'; there are auto, 16, dark, light, mono");
+        assert_eq!(error, "there is no theme 'solarized'; the themes are auto, 16, dark, light, mono");
     }
 
     #[test]

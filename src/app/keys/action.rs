@@ -83,7 +83,7 @@ impl Context {
             Self::Maximised => "One part maximised",
             Self::Screen(screen) => screen.name(),
             Self::Experiment => "While an experiment runs",
-            Self::Answer => "While an experiment's result is shown",
+            Self::Answer => "At the result of an experiment",
             Self::Search => "While typing a search",
             Self::Time => "Frozen or replayed",
             Self::Frozen => "While frozen",
@@ -91,7 +91,7 @@ impl Context {
             Self::Typing => "While typing",
             Self::Palette => "In the command palette",
             Self::Help => "In this help",
-            Self::CommandLine => "While a command line, slow command or client is shown",
+            Self::CommandLine => "In the view of a command line, slow command or client",
             Self::Keys => "In the view of the keys",
             Self::Question => "At a question",
         }

@@ -64,11 +64,11 @@ pub(super) const KEYS: &[Binding] = key_table! {
 
     in Context::Search;
     &[does(&[key(KeyCode::Enter)], "accept", Model::accept)], "Enter", Some(("Enter", "find", 0)),
-        "Go to the first match from the selected line on. An empty text ends the search.";
+        "Go to the first match at or after the selected line. An empty text ends the search.";
 
     in Context::Typing;
     &[does(&[KeyPattern::Character], "type", |_| {})], "any character", None,
-        "Type the character. Pasted text is typed as well, and never triggers other keys.";
+        "Type the character. redyno inserts pasted text, and never reads pasted text as keys.";
     &[does(&[key(KeyCode::Enter)], "accept", Model::accept)], "Enter", Some(("Enter", "apply", 0)),
         "Set the value or the mark, or run the selected command. If this fails, a message shows why.";
     &[does(&[key(KeyCode::Esc)], "close", dismiss)], "Esc", Some(("Esc", "cancel", 0)),
@@ -101,7 +101,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
 
     in Context::Help;
     &[does(&[key(KeyCode::Esc), key(KeyCode::Enter), key(KeyCode::F(1)), on('?'), on('q')], "close", dismiss)],
-        "Esc, Enter or F1; also ? or q while nothing is typed", Some(("Esc, Enter", "close", 0)),
+        "Esc, Enter or F1; also ? or q while the search is empty", Some(("Esc, Enter", "close", 0)),
         "Close the help. To search the help, type a key, a sign, a lane (a small chart) or a word.";
     &[does(&[key(KeyCode::Up)], "scroll up by 1", |model| model.scroll(-1)),
         does(&[key(KeyCode::Down)], "scroll down by 1", |model| model.scroll(1)),
@@ -113,7 +113,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
     in Context::CommandLine;
     &[does(&[key(KeyCode::Esc), key(KeyCode::Enter), on('q'), on('Y')], "close", dismiss)],
         "Esc, Enter, q, Y", Some(("Esc", "close", 0)),
-        "Close the command line, the entry of the slow log, or the client.";
+        "Close the view of the command line, slow command or client.";
 
     in Context::Keys;
     &[does(&[key(KeyCode::Enter)], "sample keys", |model| model.sample_keys(KeyMethod::Scan))],

@@ -39,8 +39,8 @@ const OVERVIEW: ScreenRow = ScreenRow {
         in Context::Screen(Screen::Overview);
         &[does(&[on('L')], "linear or logarithmic axis of the throughput", Model::turn_spread)],
             "L", Some(("L", "log axis", 9)),
-            "Show the throughput on a logarithmic axis, which has room for all segments. Press L again for a linear axis, \
-             which shows the details of the last segment or of the segment at the cursor.";
+            "Show the throughput on a logarithmic axis, which has room for all segments. \
+             Press L again for a linear axis, which shows the details of the last segment or of the segment at the cursor.";
         &[does(&[on('v')], "response or service time in the chart", Model::turn_timed)],
             "v", Some(("v", "response/service", 9)),
             "Show service times in the latency chart. A service time begins when a request is written. Press v again for \

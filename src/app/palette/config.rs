@@ -75,7 +75,7 @@ impl Model {
                 let why = format!("{} is {from} already", parameter.name);
                 return (format!("unchanged: {from}"), PaletteCommand::Refuse(why));
             }
-            (format!("{from} now, then {to}: {}", parameter.about), PaletteCommand::Configure(setting))
+            (format!("from {from} to {to}: {}", parameter.about), PaletteCommand::Configure(setting))
         });
         Offer::or_refusal(format!("{WORD} {} {}", parameter.name, value_words(&written(value))), can)
     }
@@ -86,13 +86,13 @@ impl Model {
         let wanted = &self.panel.wanted;
         let is_filling = self.timeline().segments.current().is_some_and(|now| now.start.prefill.is_some());
         let made = match wanted.workload.with_prefill() {
-            _ if is_filling => Err("the keys are being written".to_owned()),
+            _ if is_filling => Err("redyno is writing the keys".to_owned()),
             made => made.map_err(|error| error.to_string()),
         };
         let can = made.map(|workload| {
             let requests = count_with_noun(workload.prefill_requests(wanted.keyspace), "request");
             let help = format!(
-                "Writes all keys that the load reads: {requests}, not counted in the load's figures."
+                "Writes all keys that the load reads, with {requests}. The load's figures do not include these requests."
             );
             (help, PaletteCommand::Prefill(Knobs { workload: Arc::new(workload), ..wanted.clone() }))
         });
@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(press(&mut model, "y"), [Effect::Order(order)]);
         }
         let help = &model().offers("config maxmemory 1gb")[0].help;
-        assert_eq!(help, "0 now, then 1.00 GiB: bytes of data; 0 is no limit");
+        assert_eq!(help, "from 0 to 1.00 GiB: bytes of data; 0 is no limit");
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
         let segment = Segment { prefill, ..Segment::new(0.0, 1, knobs) };
         update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(Record::Segment(segment)))));
         assert_eq!(say(&mut model, "prefill"), []);
-        assert_eq!(model.message().unwrap().text, "the keys are being written");
+        assert_eq!(model.message().unwrap().text, "redyno is writing the keys");
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
     fn without_a_load_the_keys_are_written_when_the_load_is_switched_on() {
         let mut model = model_with_prefill(&Knobs { load: false, ..on("get", 1000) });
         assert_eq!(say(&mut model, "prefill").len(), 1);
-        assert!(model.message().unwrap().text.starts_with("the keys are written when the load is"));
+        assert!(model.message().unwrap().text.starts_with("redyno will write the keys when"));
     }
 
     #[test]

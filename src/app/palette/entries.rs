@@ -19,7 +19,7 @@ impl Model {
     /// Opens the list of slow commands and clients. If the list is empty, shows the reason.
     pub(in crate::app) fn list_entries(&mut self) {
         if self.entries().is_empty() {
-            let text = "no slow command in this session, and no list of clients from the server yet";
+            let text = "this session has no slow command, and the server has not sent a list of clients yet";
             return self.show_message(Tone::Info, text);
         }
         self.open_palette(&format!("{WORD} "));

@@ -64,7 +64,7 @@ impl Model {
         let includes_it = matches!(form, FileForm::Figures(format, _) if format.has_asides());
         let aside = self.tracks[0].segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
         Some(format!(
-            "this format leaves out segment {number}, a {aside}; csv, ndjson, json and hlog contain it"
+            "this format leaves out segment {number}, a {aside}; csv, ndjson, json and hlog contain the segment"
         ))
     }
 }
@@ -73,7 +73,7 @@ impl Model {
 const LIMITS: [&str; 3] = ["p99<1ms", "p99<10ms", "p99.9<10ms"];
 
 /// The reason why no experiment can begin in a recording.
-const IN_RECORDING: &str = "this is a recording: it cannot run an experiment";
+const IN_RECORDING: &str = "a recording cannot run an experiment; only a live session can";
 
 /// Examples of ranges to sweep.
 const RANGES: [&str; 7] = [
@@ -103,12 +103,11 @@ impl Model {
     fn script_in(&self, query: &str) -> Option<Offer> {
         let file = query.trim_start().strip_prefix("script ")?.trim();
         let (help, command) = match file {
-            "" => (
-                "Continue with the name of the script file.".to_owned(),
-                PaletteCommand::Type("script ".to_owned()),
-            ),
+            "" => {
+                ("Type the name of the script file.".to_owned(), PaletteCommand::Type("script ".to_owned()))
+            }
             _ => {
-                let help = format!("Changes settings at the times in the script {file}, from now on.");
+                let help = format!("Starts the script {file}, which changes settings at given times.");
                 (help, PaletteCommand::Want(Effect::Read(file.to_owned())))
             }
         };

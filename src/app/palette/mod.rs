@@ -53,7 +53,8 @@ impl Model {
     pub(super) fn accept_offer(&mut self) {
         let Some((_, mut offers, chosen)) = self.palette() else { return };
         if offers.is_empty() {
-            return self.show_message(Tone::Warning, "no match; Esc closes, ? lists all keys");
+            return self
+                .show_message(Tone::Warning, "no match; press Esc to close, or ? for a list of all keys");
         }
         let Offer { title, command, .. } = offers.swap_remove(chosen);
         if !matches!(command, PaletteCommand::Refuse(_)) {
@@ -65,7 +66,7 @@ impl Model {
             PaletteCommand::Refuse(why) => self.show_message(Tone::Warning, why),
             PaletteCommand::Do(action) => (action.run)(self),
             PaletteCommand::Set(knobs) if knobs == self.panel.wanted => {
-                self.show_message(Tone::Info, "no change: the load settings have these values already");
+                self.show_message(Tone::Info, "no change: the load already has these settings");
             }
             PaletteCommand::Set(knobs) => self.send_order(Order::SetKnobs(knobs)),
             PaletteCommand::Prefill(knobs) => self.send_order(Order::Prefill(knobs)),

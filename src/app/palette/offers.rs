@@ -191,9 +191,9 @@ impl Model {
         offers.extend(self.weights());
         offers.extend(self.presets());
         offers.extend(self.exports(None));
-        let help = "moves the cursor; type the seconds since the start of the session, or a time such as 14:05 or 14:05:30";
+        let help = "moves the cursor; type seconds since the start of the session, or a clock time such as 14:05 or 14:05:30";
         offers.push(Offer::to_type_on("at", help.to_owned()));
-        let help = "Lists the slow commands and the clients; Enter shows one in full.";
+        let help = "Lists slow commands and clients. Press Enter on an entry to see its details.";
         offers.push(Offer::to_type_on(entries::WORD, help.to_owned()));
         offers.extend(self.themes.iter().map(|theme| {
             let help = "Changes the colours of the screen.".to_owned();
@@ -260,7 +260,7 @@ impl Model {
         let typed = setting.typed(wanted, value).map(|knobs| {
             let (now, then) = (setting.value(wanted), setting.value(&knobs));
             let help =
-                if now == then { format!("unchanged: {now}") } else { format!("{now} now, then {then}") };
+                if now == then { format!("unchanged: {now}") } else { format!("from {now} to {then}") };
             (help, PaletteCommand::Set(knobs))
         });
         Offer::or_refusal(title, typed.map_err(|error| error.to_string()))

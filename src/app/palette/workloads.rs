@@ -55,7 +55,10 @@ impl Model {
         let wanted = &self.panel.wanted;
         let weights = Knob::of(wanted).into_iter().filter(|knob| matches!(knob, Knob::Weight(_)));
         weights.map(move |knob| {
-            let help = format!("now {}; type a number; 0 switches the operation off", knob.value(wanted));
+            let help = format!(
+                "the weight is {}; type a new weight, or 0 to switch the operation off",
+                knob.value(wanted)
+            );
             Offer::to_type_on(&format!("weight {}", knob.called(wanted)), help)
         })
     }
@@ -145,7 +148,7 @@ mod tests {
         let model = model(mine());
         assert_eq!(titles(&model, "weight PI")[0], "weight PING …");
         let offer = &model.offers("weight PING 9")[0];
-        assert_eq!(offer.help, "GET:SET:PING 10:1:3 now, then GET:SET:PING 10:1:9");
+        assert_eq!(offer.help, "from GET:SET:PING 10:1:3 to GET:SET:PING 10:1:9");
         assert_eq!(titles(&self::model(preset("get").unwrap().as_ref().clone()), "weight")[0], "weight …");
     }
 }

@@ -74,7 +74,7 @@ fn the_caret_moves_in_the_typed_text_and_pasted_text_triggers_no_keys() {
     let mut model = model();
     let paste = |model: &mut Model, text: &str| update(model, Msg::Paste(text.to_owned()));
     assert_eq!(paste(&mut model, "ql\n"), [], "not on the screen");
-    assert!(model.message().unwrap().text.starts_with("pasted text ignored"));
+    assert!(model.message().unwrap().text.starts_with("redyno ignored the pasted text"));
     press(&mut model, "\n25<");
     paste(&mut model, "00\n");
     assert_eq!(model.entry(Purpose::Knob).map(TextEntry::text), Some("2005".to_owned()));

@@ -178,7 +178,7 @@ impl Source for ReplaySource {
                 "this is a recording: nothing is measured now"
             }
             Order::Mark(_) | Order::Event(_) | Order::StartRecording | Order::StopRecording => {
-                "this is a recording already: no mark can be added, and nothing is recorded"
+                "this is a recording: you can add no mark, and redyno records nothing"
             }
             Order::AllowWrites(_) | Order::End => return,
         };

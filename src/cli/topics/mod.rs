@@ -20,8 +20,8 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct HelpArgs {
-    /// The topic: formats (the output of 'redyno export') or records (the lines of a recording) [default: help
-    /// on the options]
+    /// The topic: formats (the output of 'redyno export') or records (the lines of a recording) [default: help about
+    /// the options]
     #[arg(value_name = "TOPIC", value_parser = topic)]
     pub topic: Option<Topic>,
 }

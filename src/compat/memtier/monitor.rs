@@ -30,12 +30,12 @@ const ORDERS: &str = "must be 'S' (sequential) or 'R' (random).";
 /// The options for a file with the output of MONITOR.
 #[derive(Args, Debug, Clone)]
 pub(super) struct MonitorOptions {
-    /// Read commands from this file with the output of MONITOR: --command __monitor_line1__ sends the first command,
-    /// __monitor_line@__ all commands in turn. Commands that could harm the server, that wait, or whose keys are
-    /// unknown are counted, but not sent
+    /// Read commands from this file with the output of MONITOR. --command __monitor_line1__ sends the first command,
+    /// and __monitor_line@__ sends all commands in turn. redyno counts, but does not send, commands that could harm the
+    /// server, that block, or whose keys are unknown
     #[arg(id = "monitor_input", long = "monitor-input", value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-    /// Whether __monitor_line@__ sends the commands in their order (S) or at random (R)
+    /// Order in which __monitor_line@__ sends the commands: as in the file (S), or random (R)
     #[arg(long = "monitor-pattern", default_value = "S", value_parser = checked(monitor_pattern, ORDERS))]
     pub(super) order: KeyOrder,
     /// The commands of the file that redyno sends. Empty until the file is read.

@@ -104,7 +104,7 @@ pub struct MemtierOptions {
     /// Skip the verification of the server's certificate
     #[arg(long)]
     pub(super) tls_skip_verify: bool,
-    /// TLSv1.2, TLSv1.3 or both (default), with a comma between; older versions are not supported
+    /// TLSv1.2, TLSv1.3, or both separated by a comma (default). redyno does not support older versions
     #[arg(long, value_name = "LIST", value_parser = tls_protocols)]
     pub(super) tls_protocols: Option<[bool; 2]>,
     /// Put the load on all primaries of the server's cluster. --pipeline and --rate-limiting then apply to each client
@@ -124,8 +124,8 @@ pub struct MemtierOptions {
     /// Name of the JSON file, in memtier's own schema (format version 2)
     #[arg(long, visible_alias = "memtier-json", value_name = "FILE")]
     pub(super) json_out_file: Option<PathBuf>,
-    /// Write the results of each client, second by second, to FILE-RUN-THREAD-CLIENT.csv. Each client then has its own
-    /// thread
+    /// Write the results of each client for each second to FILE-RUN-THREAD-CLIENT.csv. With this option, each client
+    /// has its own thread
     #[arg(long, value_name = "FILE")]
     pub(super) client_stats: Option<String>,
     /// Write the latency distribution of all requests and of each row to files whose names begin with FILE:
@@ -151,8 +151,8 @@ pub struct MemtierOptions {
     pub(super) statsd: StatsdOptions,
     #[command(flatten)]
     pub(super) prometheus: PrometheusOptions,
-    /// Number of total requests per client (default: 10000); 'allkeys' stands for the number of keys. With allkeys and
-    /// the pattern P, all clients together send this number
+    /// Number of total requests per client (default: 10000); 'allkeys' means the number of keys. With allkeys and the
+    /// pattern P, all clients together send this number of requests
     #[arg(short = 'n', long, value_parser = RequestCount::read)]
     pub(super) requests: Option<RequestCount>,
     /// Maximum number of requests per second on each connection (default is unlimited)
@@ -164,10 +164,10 @@ pub struct MemtierOptions {
     /// Number of threads
     #[arg(short, long, default_value_t = 4, value_parser = positive::<u32>)]
     pub(super) threads: u32,
-    /// Number of seconds to run the test, in place of -n
+    /// Number of seconds to run the test, instead of -n
     #[arg(long = "test-time", value_name = "SECS", value_parser = seconds)]
     pub(super) test_time_s: Option<u64>,
-    /// Clients per thread at the beginning of a staircase, fewer than --clients; needs --clients-step, --step-duration
+    /// Clients per thread in the first step of a staircase, fewer than --clients; needs --clients-step, --step-duration
     /// and --test-time
     #[arg(long, value_name = "NUMBER", value_parser = positive::<u32>)]
     pub(super) clients_start: Option<u32>,
@@ -190,11 +190,11 @@ pub struct MemtierOptions {
     /// are printed
     #[arg(long = "reconnect-on-error")]
     pub(super) reconnects_on_error: bool,
-    /// End the run after this number of failed attempts to reconnect for each client. The attempts of all clients are
-    /// added up, and a reply to any client resets the sum (default: 0, never)
+    /// End the run after this number of failed attempts to reconnect for each client. redyno adds up the attempts of
+    /// all clients, and sets the sum to 0 after any reply (default: 0, never)
     #[arg(long = "max-reconnect-attempts", value_name = "NUMBER", value_parser = whole::<u64>)]
     pub(super) most_attempts: Option<u64>,
-    /// Accepted without effect: pauses between attempts double from 10 ms to 1 s
+    /// Accepted without effect. The pauses between attempts double from 10 ms to 1 s
     #[arg(long = "reconnect-backoff-factor", value_name = "NUMBER", value_parser = above_zero)]
     pub(super) reconnect_factor: Option<f64>,
     #[command(flatten)]
@@ -202,20 +202,20 @@ pub struct MemtierOptions {
     /// Timeout for connecting and for each reply; 0 is no timeout
     #[arg(long = "connection-timeout", value_name = "SECS", default_value_t = 0, value_parser = whole::<u64>)]
     pub(super) connection_timeout_s: u64,
-    /// Enable multi-key get commands, up to this number of keys. A multi-key get counts as one request
+    /// Enable multi-key get commands, with up to this number of keys. A multi-key get counts as one request
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = whole::<u32>)]
     pub(super) multi_key_get: u32,
     /// DB number to select, when testing a redis server
     #[arg(long, value_name = "DB", default_value_t = 0, value_parser = whole::<u32>)]
     pub(super) select_db: u32,
-    /// Draw different keys in each run of -x. Each client has its own seed in any case
+    /// Use different keys in each run of -x. Each client has its own seed, also without this option
     #[arg(long = "distinct-client-seed")]
     pub(super) has_seeds_by_run: bool,
     /// Use a random seed (default is a constant one)
     #[arg(long = "randomize")]
     pub(super) is_randomized: bool,
-    /// A command to send, in quotes; may be given again. __key__, also within a word, becomes a key, and the word
-    /// __data__ becomes a value: --command="hset __key__ f __data__"
+    /// A command to send, in quotes; can be given several times. redyno replaces __key__ by a key, also within a word,
+    /// and the word __data__ by a value: --command="hset __key__ f __data__"
     #[arg(long = "command", value_name = "COMMAND", value_parser = checked(UserCommand::read, UNPARSED))]
     pub(super) commands: Vec<UserCommand>,
     /// How many times in a row the preceding --command is sent (default: 1)
@@ -224,15 +224,15 @@ pub struct MemtierOptions {
     /// Key pattern for the preceding --command (default: R), as for --key-pattern
     #[arg(long = "command-key-pattern", value_name = "PATTERN", value_parser = checked(KeyOrder::read, PATTERN))]
     pub(super) patterns: Vec<KeyOrder>,
-    /// In each turn through the commands, such as MULTI, SET __key__ 1, EXEC, all commands have the same key and are
-    /// sent on one connection. Null replies to EXEC count as Aborts/sec
+    /// Send each turn through the commands, such as MULTI, SET __key__ 1, EXEC, with the same key and on one
+    /// connection. Null replies to EXEC count as Aborts/sec
     #[arg(long = "transaction", conflicts_with_all = ["hash", "reconnect_interval"])]
     pub(super) is_transaction: bool,
     #[command(flatten)]
     pub(super) monitor: MonitorOptions,
-    /// Each client follows the cursor in the reply to its --command "SCAN 0 ...": it sends SCAN with this cursor until
-    /// the cursor is 0, and then begins again. Needs --pipeline 1. The results have a row for SCAN 0 and a row for the
-    /// other SCANs
+    /// Make each client follow the cursor in the reply to its --command "SCAN 0 ...". The client sends SCAN with this
+    /// cursor until the cursor is 0, and then begins again. Needs --pipeline 1. The results have a row for SCAN 0 and a
+    /// row for the other SCANs
     #[arg(long = "scan-incremental-iteration", conflicts_with_all = ["hash", "is_cluster"])]
     pub(super) follows_cursors: bool,
     /// Send SCAN with a cursor at most this many times in a row (default: 0, no limit)
@@ -241,10 +241,10 @@ pub struct MemtierOptions {
     /// Object data size in bytes (default: 32)
     #[arg(short, long, value_name = "SIZE", value_parser = positive::<u32>)]
     pub(super) data_size: Option<u32>,
-    /// Values of random bytes, cut from a pool, in place of the letter x
+    /// Use values of random bytes, cut from a pool, instead of the letter x
     #[arg(short = 'R', long = "random-data", conflicts_with = "data_import")]
     pub(super) is_data_random: bool,
-    /// Write and read objects from this byte on: SETRANGE and GETRANGE in place of SET and GET
+    /// Write and read objects from this byte on, by SETRANGE and GETRANGE instead of SET and GET
     #[arg(long, value_name = "OFFSET", default_value_t = 0, value_parser = checked(offset, OFFSET))]
     pub(super) data_offset: u32,
     /// Random sizes in this range (min-max)
@@ -253,7 +253,8 @@ pub struct MemtierOptions {
     /// Random sizes with these weights (size1:weight1,..sizeN:weightN)
     #[arg(long, value_name = "LIST", value_parser = checked(weights, WEIGHTS), conflicts_with = "data_size_range")]
     pub(super) data_size_list: Option<List<(u32, u32)>>,
-    /// R draws the sizes of --data-size-range at random (default). S, a size for each key, is not supported
+    /// With R (default), the sizes of --data-size-range are random. redyno does not support S, a fixed size for each
+    /// key
     #[arg(long, value_name = "R", value_parser = size_pattern)]
     data_size_pattern: Option<KeyOrder>,
     /// Use random expiry values from this range, in seconds, at least 1; SET becomes SETEX
@@ -270,8 +271,8 @@ pub struct MemtierOptions {
     /// Key ID maximum value
     #[arg(long, value_name = "NUMBER", default_value_t = KEY_MAXIMUM, value_parser = positive::<u64>)]
     pub(super) key_maximum: u64,
-    /// Set:Get pattern (default: R:R). R: uniform; S: in sequence, each client through all keys; P: in sequence, each
-    /// client through its own part of the keys; G: Gaussian; Z: zipf, the lowest key is the hottest
+    /// Set:Get pattern (default: R:R). R: uniform; S: in sequence, all keys for each client; P: in sequence, a separate
+    /// part of the keys for each client; G: Gaussian; Z: zipf, the lowest key is the hottest
     #[arg(long, value_name = "PATTERN", value_parser = key_pattern)]
     pub(super) key_pattern: Option<[KeyOrder; 2]>,
     /// The standard deviation of G (default: a sixth of the key range)

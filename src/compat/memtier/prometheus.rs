@@ -52,14 +52,14 @@ const BOUNDS_US: [u64; 26] = [
 /// The options for Prometheus.
 #[derive(Args, Debug, Clone)]
 pub(super) struct PrometheusOptions {
-    /// Serve the totals of all runs to Prometheus at this port, page /metrics; with 0, redyno chooses a free port and
-    /// prints it
+    /// Serve the totals of all runs to Prometheus at this port, page /metrics. With 0, redyno chooses a free port and
+    /// prints the number of the port
     #[arg(id = "prometheus_port", long = "prometheus-port", value_parser = checked(number::<u16>, PORT))]
     port: Option<u16>,
     /// The address of this machine at which the metrics are served (default: 127.0.0.1)
     #[arg(long = "prometheus-bind-addr", value_name = "ADDR", value_parser = checked(address, ADDRESS))]
     bind: Option<IpAddr>,
-    /// A label of every metric; may be given again, up to 16 times
+    /// A label for every metric; can be given up to 16 times
     #[arg(long = "prometheus-run-label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
     /// Upper bounds of the buckets of memtier_latency_seconds, in seconds, ascending (default: 26 from 0.0001 to 60)

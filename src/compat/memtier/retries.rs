@@ -39,8 +39,8 @@ const WAITING: usize = 4096;
 /// The options.
 #[derive(Args, Debug, Clone)]
 pub(super) struct RetryOptions {
-    /// Send a request again after an error reply, or after its connection was lost (with --reconnect-on-error). After
-    /// errors that another attempt cannot mend, such as WRONGTYPE or NOAUTH, redyno does not send the request again
+    /// Send a request again after an error reply. With --reconnect-on-error, also send a request again after its
+    /// connection was lost. redyno does not retry after errors that would come again, such as WRONGTYPE or NOAUTH
     #[arg(long = "retry-on-error", conflicts_with_all = ["follows_cursors", "is_transaction", "reconnect_interval"])]
     pub(super) is_on: bool,
     /// Send a request again at most this many times: -1 means no limit, 0 means never
@@ -49,8 +49,7 @@ pub(super) struct RetryOptions {
     /// Pause before a request is sent again, in milliseconds
     #[arg(long = "retry-backoff-ms", value_name = "MS", default_value_t = 0, value_parser = whole::<u32>)]
     backoff_ms: u32,
-    /// Make each further pause of a request this many times as long as the pause before it, up to 60 s; 0 means equal
-    /// pauses
+    /// Multiply the pause by this factor after each attempt of a request, up to 60 s; 0 means equal pauses
     #[arg(long = "retry-backoff-factor", default_value_t = 0.0, value_parser = checked(factor, FACTOR))]
     backoff_factor: f64,
     /// Send a request again only after errors that begin with one of these words, such as LOADING,BUSY

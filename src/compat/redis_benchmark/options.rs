@@ -79,8 +79,8 @@ pub struct BenchOptions {
     /// Enable multi-thread mode.
     #[arg(long, value_name = "num", default_value_t = 0, hide_default_value = true, value_parser = number)]
     pub(super) threads: i64,
-    /// Enable cluster mode: the requests go to all masters, and their keys have a random hash tag, a new one for each
-    /// request. In a command of your own, write {tag} in the key; {tag} becomes the hash tag of the request.
+    /// Enable cluster mode: redyno sends the requests to all masters. The keys of each request have a new random hash
+    /// tag. In your own command, write {tag} in the key; redyno replaces {tag} by the hash tag of the request.
     #[arg(long = "cluster", conflicts_with = "hash")]
     pub(super) is_cluster: bool,
     /// Send CLIENT TRACKING on before starting benchmark.
@@ -89,12 +89,12 @@ pub struct BenchOptions {
     /// 1=keep alive 0=reconnect
     #[arg(short, value_name = "boolean", default_value_t = 1, value_parser = number)]
     pub(super) keep_alive: i64,
-    /// Replace __rand_int__ in arguments by a random number of 12 digits from 0 to keyspacelen-1, a new one each time:
-    /// random keys for SET/GET/INCR, random values for SADD, random members and scores for ZADD. Without -r,
-    /// __rand_int__ is sent unchanged, and all commands use the same key.
+    /// Replace each __rand_int__ by a new random number of 12 digits from 0 to keyspacelen-1: random keys for
+    /// SET/GET/INCR, random values for SADD, random members and scores for ZADD. Without -r, redyno sends __rand_int__
+    /// unchanged, and all commands use the same key.
     #[arg(short = 'r', value_name = "keyspacelen", value_parser = keyspace)]
     pub(super) keyspace: Option<u64>,
-    /// With -r: sequential numbers in place of random ones; __rand_int__ and each of __rand_1st__ to __rand_9th__ have
+    /// With -r: use sequential numbers, not random numbers. __rand_int__ and each of __rand_1st__ to __rand_9th__ have
     /// their own counter.
     #[arg(id = "sequential", long = "sequential")]
     pub(super) is_sequential: bool,
@@ -104,8 +104,8 @@ pub struct BenchOptions {
     /// Quiet. Just show query/sec values
     #[arg(short = 'q')]
     pub(super) is_quiet: bool,
-    /// Accepted without effect: latencies always have three significant digits, the benchmarks' default, and are always
-    /// written with three decimals
+    /// Accepted without effect. Latencies always have three significant digits (the default of redis-benchmark) and
+    /// three decimals
     #[arg(long, value_name = "digits")]
     pub(super) precision: Option<String>,
     /// Output in CSV format
@@ -130,7 +130,7 @@ pub struct BenchOptions {
     /// Set the seed for random number generator. Default: a random seed.
     #[arg(long, value_name = "num", value_parser = number)]
     pub(super) seed: Option<i64>,
-    /// Accepted without effect: an error always ends the run.
+    /// Accepted without effect. An error always ends the run.
     #[arg(short = 'e')]
     pub(super) ends_on_error: bool,
     /// Number of functions in the library that the test 'function_load' loads.
@@ -147,11 +147,11 @@ pub struct BenchOptions {
     /// Allow insecure TLS connection by skipping cert validation.
     #[arg(long = "insecure")]
     pub(super) is_insecure: bool,
-    /// Ciphers to offer for TLS 1.2, in the order of preference: their OpenSSL names, separated by colons. OpenSSL's
-    /// words for groups of ciphers (HIGH, !aNULL) are not supported.
+    /// Ciphers to offer for TLS 1.2, in the order of preference: OpenSSL names, separated by colons. redyno does not
+    /// support OpenSSL's names for groups of ciphers (HIGH, !aNULL).
     #[arg(long, value_name = "list")]
     pub(super) tls_ciphers: Option<String>,
-    /// Ciphers to offer for TLS 1.3, in the same form.
+    /// Ciphers to offer for TLS 1.3: OpenSSL names, separated by colons.
     #[arg(long, value_name = "list")]
     pub(super) tls_ciphersuites: Option<String>,
     /// Enable an MPTCP connection. Not supported yet.
@@ -161,16 +161,16 @@ pub struct BenchOptions {
     /// --cluster it has no effect.
     #[arg(id = "rfr", long = "rfr", value_name = "mode", default_value = "no", value_parser = reads)]
     pub(super) read_from: ReadFrom,
-    /// Replace __field:name__ in the command by fields of the records in this file: CSV, TSV, JSON lines or XML, also
-    /// with gzip. __field:name:base64__ is decoded. Each command or sequence uses the next record, and the first record
-    /// follows the last one.
+    /// Replace __field:name__ in the command by a field of the records in this file: CSV, TSV, JSON lines or XML, also
+    /// with gzip. redyno decodes __field:name:base64__. Each command or sequence uses the next record; the first record
+    /// follows the last record.
     #[arg(long, value_name = "file")]
     pub(super) dataset: Option<PathBuf>,
-    /// Take only this number of records of --dataset, from the first on (default all)
+    /// Use only this number of records of --dataset, beginning with the first (default all)
     #[arg(long, value_name = "num", value_parser = number)]
     pub(super) maxdocs: Option<i64>,
-    /// Measure latencies as redis-benchmark does: each request of a batch gets the time to the first byte of the
-    /// batch's first reply
+    /// Measure latencies as redis-benchmark does: for each request of a batch, record the time to the first byte of the
+    /// first reply of the batch
     #[arg(long, value_name = "first-byte", value_parser = latency_to)]
     pub(super) compat: Option<LatencyTo>,
     /// Print a JSON object for each test, with redyno's own figures and the distribution
@@ -182,7 +182,7 @@ pub struct BenchOptions {
     /// Output version and exit.
     #[arg(short_alias = 'v', long, action = ArgAction::Version)]
     pub(super) version: Option<bool>,
-    /// A command of your own, in place of the tests
+    /// Your own command, instead of the tests
     #[arg(id = "words", value_name = "COMMAND ARGS", trailing_var_arg = true)]
     #[arg(value_parser = OsStringValueParser::new().map(OsString::into_vec))]
     pub(super) command: Vec<Vec<u8>>,

@@ -199,46 +199,46 @@ pub struct OneshotArgs {
     /// Send PINGs and print their round-trip times
     #[arg(long, group = "mode")]
     pub latency: bool,
-    /// Print round-trip times of PINGs, a line every 15 s
+    /// Send PINGs, and print a line of round-trip times every 15 s
     #[arg(long, group = "mode")]
     pub latency_history: bool,
-    /// Print a spectrum of the round-trip times of PINGs, a row every second
+    /// Send PINGs, and print a row of a spectrum of round-trip times every second
     #[arg(long, group = "mode")]
     pub latency_dist: bool,
-    /// Measure the latency that this machine itself adds, for this many seconds; needs no server
+    /// Measure for this many seconds the latency that this machine itself adds; needs no server
     #[arg(long, group = "mode", value_name = "SECONDS", value_parser = parse_seconds)]
     pub intrinsic_latency: Option<Duration>,
-    /// Print the server's figures, a line every second
+    /// Print a line with the server's figures every second
     #[arg(long, group = "mode")]
     pub stat: bool,
-    /// Find the key with the most elements, for each type
+    /// For each type, find the key with the most elements
     #[arg(long, group = "mode")]
     pub bigkeys: bool,
-    /// Find the key with the most memory, for each type
+    /// For each type, find the key that uses the most memory
     #[arg(long, group = "mode")]
     pub memkeys: bool,
-    /// Print memory and elements of all keys: the biggest keys, and the distributions
+    /// Print the biggest keys, and the distributions of memory and elements over all keys
     #[arg(long, group = "mode")]
     pub keystats: bool,
     /// Find the most used keys; needs an LFU eviction policy
     #[arg(long, group = "mode")]
     pub hotkeys: bool,
-    /// Number of elements of a collection that --memkeys samples; 0 samples all elements and may block the
-    /// server for seconds
+    /// How many elements of each collection --memkeys samples. 0 means all elements, and may block the server for
+    /// seconds
     #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub memkeys_samples: Option<u64>,
-    /// Number of elements of a collection that --keystats samples; 0 samples all elements
+    /// How many elements of each collection --keystats samples. 0 means all elements
     #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub keystats_samples: Option<u64>,
-    /// Begin --keystats at this cursor, which an interrupted --keystats prints
+    /// Continue an interrupted --keystats at this cursor, which the interrupted run printed
     #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub cursor: Option<u64>,
-    /// Number of biggest keys that --keystats shows [default: 10]
+    /// How many of the biggest keys --keystats shows [default: 10]
     #[arg(long, value_name = "N", value_parser = whole_number::<usize>(0..=u64::MAX))]
     pub top: Option<usize>,
-    /// Seconds in each printed line, or in each line of the screen's list of PING results [default on the
-    /// screen: 15]. With --bigkeys and similar modes: seconds to pause after each 100 SCANs [default with
-    /// these modes: redyno pauses for 98 % of the time]
+    /// The time that each printed line covers, in seconds. The screen uses it for its list of PING results [default on
+    /// the screen: 15]. With --bigkeys and similar modes: seconds of pause after each 100 SCANs [default with these
+    /// modes: redyno pauses for 98 % of the time]
     #[arg(short = 'i', value_name = "SECONDS", value_parser = parse_seconds)]
     pub interval: Option<Duration>,
     /// Separate figures by spaces

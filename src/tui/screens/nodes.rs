@@ -362,7 +362,7 @@ fn node_sentences(model: &Model, rows: &[NodeRow], node: &NodeRow) -> Vec<(Strin
     let busy = node.busy_slots.iter().filter(|used| used.cpu >= LEAST_SLOT_CPU);
     let slots: Vec<_> = busy.take(SLOTS_SHOWN).map(slot).collect();
     if !slots.is_empty() {
-        said.push((format!("busiest slots, of a core: {}", slots.join(", ")), Ink::Text));
+        said.push((format!("busiest slots, with their share of a core: {}", slots.join(", ")), Ink::Text));
     }
     match &node.outage {
         Some(_) => {}

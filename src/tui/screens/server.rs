@@ -124,7 +124,7 @@ fn parameters(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     let title = match status.dialect().has_config() {
         true if model.node > 0 => "CONFIG, only shown",
         true => "CONFIG",
-        false => "settings, fixed at the server's start",
+        false => "settings from the server's start",
     };
     let place = section(paint, &mut rest, title, height);
     config_list(paint, place, model, status);

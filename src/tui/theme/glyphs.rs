@@ -54,11 +54,11 @@ pub struct Glyphs {
     pub border_line: char,
     /// The line of an event behind a chart.
     pub event_line: char,
-    /// The server, or a connection to it, was lost.
+    /// redyno lost the server, or a connection to the server.
     pub lost: char,
     /// The server, or a connection to it, is back.
     pub back: char,
-    /// A slow reply: a stall, or an entry of the slow log.
+    /// A stall, or an entry of the slow log.
     pub slow: char,
     /// The server forked.
     pub fork: char,

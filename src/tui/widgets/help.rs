@@ -147,17 +147,11 @@ const WORDS: [(&str, &str); 9] = [
         "clients 9 +1",
         "In lists of segments: the number of clients was changed to 9, and one more setting was changed.",
     ),
-    (
-        "seg.",
-        "Segment: the time since the last change of a knob or of a server parameter. 'seg 2' is segment 2.",
-    ),
-    ("now, then", "The last second; in a frozen view, the moment at the cursor."),
+    ("seg.", "Segment: a period in which no knob and no server parameter changed. 'seg 2' is segment 2."),
+    ("now, then", "The figures of the last second or, in a frozen view, of the moment at the cursor."),
     ("due", "The requested rate, in requests per second."),
-    (
-        "shed",
-        "In an open loop: requests that were due and were left out, because too many others were waiting.",
-    ),
-    ("base 2", "Segment 2, which is the baseline."),
+    ("shed", "In an open loop: requests that redyno dropped, because they were too late."),
+    ("base 2", "Segment 2 is the baseline."),
     ("n, until", "In the list of PINGs: the number of PINGs, and the end of their period."),
     ("aof", "The append-only file of the server."),
 ];
@@ -167,23 +161,23 @@ fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
     let Glyphs { border, above, below, few, slow, fork, eviction, lost, back, event, mark, .. } = *glyphs;
     let of_time = [
         (border, "A segment begins: a knob or a server parameter was changed."),
-        (slow, "A slow reply: a stall, or an entry of the slow log."),
+        (slow, "A stall, or an entry of the slow log."),
         (fork, "The server forked."),
         (eviction, "The server evicts keys."),
-        (lost, "The server, or a connection to it, was lost."),
-        (back, "The server, or a connection to it, is back. In the Log also: a finding is over."),
+        (lost, "redyno lost the server, or a connection to the server."),
+        (back, "The server or a connection is back. In the Log also: a finding has ended."),
         (event, "Another event; the Log lists all events."),
         (mark, "Your mark."),
     ];
     let of_charts = [
         (above, "In a chart: a value above the top."),
         (below, "In a chart: a value below the bottom."),
-        (glyphs.outage, "The load had no connection: nothing was measured here."),
+        (glyphs.outage, "The load had no connection, so there is no measurement."),
         (glyphs.target_line, "The requested rate."),
         (glyphs.best, "On the Curve: the point with the most throughput."),
-        (glyphs.best_held, "On the Curve: the most throughput within the limit."),
+        (glyphs.best_held, "On the Curve: the point with the most throughput within the limit."),
         (few, "Too few samples for this percentile."),
-        (glyphs.cursor_line, "The moment shown, in a frozen view or a recording."),
+        (glyphs.cursor_line, "The cursor, in a frozen view or a recording."),
     ];
     let signs = of_time.into_iter().chain(of_charts).map(|(sign, text)| (sign.to_string(), text));
     let none = (NONE.to_owned(), "The figure was not measured, or the server did not report it.");

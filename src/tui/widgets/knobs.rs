@@ -261,9 +261,9 @@ mod tests {
     #[test]
     fn a_long_name_of_an_operation_is_cut_before_its_weight() {
         let mut workload = Workload::clone(&Workload::ratio(1, 1000));
-        workload.operations[0].name = "a name that goes on and on".to_owned();
+        workload.operations[0].name = "operation with a long name".to_owned();
         let knobs = Knobs { workload: workload.into(), ..Knobs::default() };
-        let expected = ("a name that goe…".to_owned(), "1000".to_owned(), 23);
+        let expected = ("operation with …".to_owned(), "1000".to_owned(), 23);
         assert_eq!(line(Knob::Weight(0), &knobs, 23), expected);
     }
 }

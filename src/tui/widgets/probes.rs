@@ -90,17 +90,17 @@ impl LaneContent {
     fn about(self) -> &'static str {
         match self {
             Ping => {
-                "The median time of PINGs on their own connection, one every 10 ms: the latency for another client of this server."
+                "The median time of a PING every 10 ms on a separate connection. Other clients of the server have the same latency."
             }
             PingMax => "The longest PING.",
             Kernel => {
-                "The part of a PING's time between the kernel's timestamps of sending and receiving: network and server only. (The \
-                receive delay is how long the reply then waited to be read.)"
+                "The time between the kernel's timestamps of sending a PING and receiving its reply. \
+                This time includes only the network and the server. The receive delay is the time until redyno reads the reply."
             }
-            SendLag => "In an open loop: how long the oldest unsent request has been due.",
-            Wake => "How late a thread wakes from a sleep of 10 ms. This delay is due to this machine.",
+            SendLag => "In an open loop: the delay of the oldest request that redyno has not sent yet.",
+            Wake => "How late a thread wakes from a sleep of 10 ms. This machine causes the delay.",
             Intrinsic => {
-                "The longest gap in a busy loop, as in redis-cli --intrinsic-latency. This delay is due to this machine."
+                "The longest gap in a busy loop, as in redis-cli --intrinsic-latency. This machine causes the gap."
             }
             Received => {
                 "With receivers: the median time from sending a message to its receipt, or from a write to the invalidation."

@@ -232,7 +232,7 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
     let baseline = model.baseline();
     let title = match baseline {
         Some(base) if base.start.segment == number => format!("segment {number}, the baseline"),
-        Some(base) => format!("segment {number} against {}, the baseline", base.start.segment),
+        Some(base) => format!("segment {number} compared with segment {}, the baseline", base.start.segment),
         None => format!("segment {number}"),
     };
     paint.rule(row(area, 0), &title);
@@ -245,11 +245,13 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
             paint.text(row(inside, 2), text, Ink::Faint);
         }
         (None, Some(lost)) => {
-            let text = format!("the baseline, segment {lost}, is no longer listed; b pins another");
+            let text = format!(
+                "the list no longer contains the baseline, segment {lost}; press b to select another baseline"
+            );
             paint.text(row(inside, 2), &text, Ink::Warn);
         }
         (None, None) => {
-            let text = "b pins this segment as the baseline for all comparisons";
+            let text = "press b to make this segment the baseline for all comparisons";
             paint.text(row(inside, 2), text, Ink::Faint);
         }
     }

@@ -268,6 +268,6 @@ mod tests {
         assert!(!lacks_entries(&reading));
         timeline
             .push(&Record::Event(Event::new(72.0, EventKind::MoreSlowCommands { entries: 8, unread: 0 })));
-        assert!(lacks_entries(&timeline.latest()), "the shares are at least these");
+        assert!(lacks_entries(&timeline.latest()), "the shares are too small");
     }
 }

@@ -36,14 +36,14 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
         return recording(model, playback, width);
     }
     if model.course != SessionPhase::Running {
-        return ("the session has ended; q quits".to_owned(), Ink::Strong);
+        return ("the session has ended; press q to quit".to_owned(), Ink::Strong);
     }
     if let Some(text) = model.tour_text() {
         return (text.to_owned(), Ink::Strong);
     }
     if let Some(behind_s) = model.behind_s() {
         let behind = units::elapsed((behind_s * 1e9) as u64);
-        let text = format!("frozen, {behind} behind; the measurement continues; Space returns to live");
+        let text = format!("frozen, {behind} behind; the measurement continues; press Space for live");
         return (text, Ink::Warn);
     }
     if let Some(text) = outage(model) {
@@ -87,7 +87,7 @@ fn stall(model: &Model, width: usize) -> Option<String> {
 fn unreachable(model: &Model, width: usize) -> Option<String> {
     let (since_s, cause) = model.shown().outage()?;
     let for_s = model.shown().now_s() - since_s;
-    let say = |cause: &str| format!("unreachable for {for_s:.0} s, trying again: {cause}");
+    let say = |cause: &str| format!("server unreachable for {for_s:.0} s, redyno tries again: {cause}");
     let whole = say(cause);
     let fits = whole.chars().count() <= width;
     Some(if fits { whole } else { say(cause.split("; ").next().unwrap_or(cause)) })
@@ -163,7 +163,7 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     }
     let knobs = model.in_force();
     if !knobs.load {
-        return ("load off in this part of the recording".to_owned(), Ink::Text);
+        return ("the load is off in this part of the recording".to_owned(), Ink::Text);
     }
     (load(knobs, width), Ink::Text)
 }
@@ -186,7 +186,7 @@ fn prefill(model: &Model) -> Option<String> {
         return Some(format!("prefill, paused: {progress}{errors}"));
     }
     Some(match progress.answered < progress.requests {
-        true => format!("prefill, which is not measured: {progress}{errors}"),
+        true => format!("prefill, not measured: {progress}{errors}"),
         false => format!(
             "prefill: {} requests answered, checking that the keys exist",
             units::count(progress.requests as f64)
@@ -197,8 +197,9 @@ fn prefill(model: &Model) -> Option<String> {
 fn idle(model: &Model) -> String {
     let questions = model.timeline().words().questions;
     // With several nodes, the next step is the Nodes screen.
-    let next = if model.tracks.len() > 1 { "7 shows the nodes" } else { "l turns the load on" };
-    format!("load off: only {questions} are sent; {next}")
+    let next =
+        if model.tracks.len() > 1 { "press 7 to see the nodes" } else { "press l to turn the load on" };
+    format!("load off: redyno sends only {questions}; {next}")
 }
 
 /// Returns the settings of the load as a sentence, or a shorter text if the sentence is longer than `width`.
@@ -248,7 +249,7 @@ fn result(segment: &SegmentTotal) -> String {
     let errors = total.errors.values().sum::<u64>();
     let errors = if errors == 0 { "no errors".to_owned() } else { units::count_with_noun(errors, "error") };
     format!(
-        "segment {} ({}×{}) did {}{}{}, {errors}",
+        "segment {} ({}×{}): {}{}{}, {errors}",
         segment.start.segment,
         segment.start.knobs.clients,
         segment.start.knobs.pipeline,
@@ -369,7 +370,7 @@ mod tests {
         };
         let mut model = Model::new(knobs, TimelineOptions::default());
         take(&mut model, records.into_iter().chain((1..=5).map(second)));
-        let text = "hit rate 0 %: the other reads find no key; misses cost the server less than hits; type :prefill to write the keys now";
+        let text = "hit rate 0 %: all other reads miss; a miss costs the server less than a hit; type :prefill to write the keys now";
         assert_eq!(sentence(&model, 120), (text.to_owned(), Ink::Warn));
         assert_eq!(sentence(&model, 80).0, "since 00:04: hit rate 0 %; type :prefill to write the keys now");
         let press = |model: &mut Model| drop(update(model, Msg::Key(Key::plain(KeyCode::Char('a')))));
@@ -377,6 +378,6 @@ mod tests {
         let folded = sentence(&model, 120);
         assert!(folded.1 == Ink::Text && !model.findings().is_empty(), "{folded:?}");
         press(&mut model);
-        assert_eq!(sentence(&model, 120).1, Ink::Warn, "the next press shows it again");
+        assert_eq!(sentence(&model, 120).1, Ink::Warn, "another press shows the finding again");
     }
 }

@@ -242,6 +242,10 @@ mod tests {
         assert_eq!(split("two words", 3), ("two", "words"));
         assert_eq!(split("unbreakable", 5), ("", "unbreakable"));
         assert_eq!(split("größere Wörter", 7), ("größere", "Wörter"));
-        assert_eq!(split("all 10 000 keys", 11), ("all", "10 000 keys"), "a number stays with its noun");
+        assert_eq!(
+            split("all 10 000 keys", 11),
+            ("all", "10 000 keys"),
+            "a number and its noun stay on one line"
+        );
     }
 }

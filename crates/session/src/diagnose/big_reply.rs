@@ -20,11 +20,9 @@ pub(super) const LARGE_REPLY: f64 = 65_536.0;
 const MUCH: f64 = 100e6;
 
 /// The advice if single keys are large.
-const FIND_KEYS: &str =
-    "redis-cli --bigkeys finds the keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value";
+const FIND_KEYS: &str = "redis-cli --bigkeys finds large keys; read only parts (GETRANGE, HMGET, LRANGE), or split or compress values";
 /// The same advice on the screen.
-const FIND_AT_SCREEN: &str =
-    "press d to find the largest keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value";
+const FIND_AT_SCREEN: &str = "press d to find the largest keys; read only parts (GETRANGE, HMGET, LRANGE), or split or compress values";
 
 /// If the mean request has at least this number of bytes, redyno assumes that each request names hundreds of keys.
 const MANY_KEYS: f64 = 4096.0;
@@ -38,8 +36,9 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         return None;
     }
     let outside = now.gauge(Gauge::Cpu).map(|cpu| (cpu - in_commands(now).unwrap_or_default()).max(0.0));
-    let time = outside
-        .map(|share| format!("{} of the main thread's time is outside of commands", units::percent(share)));
+    let time = outside.map(|share| {
+        format!("the main thread spends {} of its time outside commands", units::percent(share))
+    });
     let replies = format!("replies of {} on average", units::bytes(mean as u64));
     let sum = units::bytes(per_s as u64);
     let request =
@@ -50,16 +49,16 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let (short, more, next) = match &many {
         Some((bytes, command)) => {
             let who = caller.is_none().then(|| who_sends(&command.name));
-            let next = who.into_iter().chain(["ask for fewer keys in a request".to_owned()]);
+            let next = who.into_iter().chain(["request fewer keys at a time".to_owned()]);
             (
-                format!("{} asks for many keys at once: {replies}", command.name),
+                format!("{} requests many keys at once: {replies}", command.name),
                 format!(" to requests of {}", units::bytes(*bytes as u64)),
                 next.collect::<Vec<_>>().join("; "),
             )
         }
         None => (format!("clients read large keys: {replies}"), String::new(), FIND_KEYS.to_owned()),
     };
-    let long = format!("{short}{more}, {sum}/s in all{by}");
+    let long = format!("{short}{more}, {sum}/s in total{by}");
     let finding = Finding::of(Severity::Warning, short, long);
     let finding =
         finding.with([largest(now), longest(now, None), by_time(now), time, now.pings.slowed()], &next);
@@ -98,8 +97,11 @@ mod tests {
         };
         let found = &read(1.2e9)[0];
         assert_eq!(found.rule, "big reply");
-        assert_eq!(found.long, "clients read large keys: replies of 2.86 MiB on average, 1.12 GiB/s in all");
-        assert!(found.sentence(500, true).contains("; press d to find the largest keys; read parts"));
+        assert_eq!(
+            found.long,
+            "clients read large keys: replies of 2.86 MiB on average, 1.12 GiB/s in total"
+        );
+        assert!(found.sentence(500, true).contains("; press d to find the largest keys; read only parts"));
         assert_eq!(found.evidence[0], "slow log: GET page:1 11.0 ms from 10.0.0.7:5");
         assert!(read(20e6).iter().all(|found| found.rule != "big reply"));
     }
@@ -125,9 +127,9 @@ mod tests {
         });
         assert_eq!(
             found[0].long,
-            "MGET asks for many keys at once: replies of 108 KiB on average to requests of 36.0 KiB, 201 MiB/s in all"
+            "MGET requests many keys at once: replies of 108 KiB on average to requests of 36.0 KiB, 201 MiB/s in total"
         );
-        assert_eq!(found[0].short, "MGET asks for many keys at once: replies of 108 KiB on average");
+        assert_eq!(found[0].short, "MGET requests many keys at once: replies of 108 KiB on average");
         assert!(found[0].next.contains("(cmd=mget)"), "{}", found[0].next);
     }
 }

@@ -186,7 +186,7 @@ mod tests {
             let long = found.long.strip_prefix("MGET takes 78 % of the main thread's time, called by ");
             // Without a name, the advice is how to find it.
             assert_eq!(long.is_none(), found.next.starts_with("CLIENT LIST shows"), "{found:?}");
-            long.map(|rest| rest.strip_suffix(", though no call is slow by itself").unwrap().to_owned())
+            long.map(|rest| rest.strip_suffix(", although no single call is slow").unwrap().to_owned())
         };
         let counted = |id, host, n| ClientRow { commands: Some(n), ..client(id, host, "mget") };
         let of_one = Some("10.0.0.7:5 (app, jedis 5.1)".to_owned());
@@ -194,11 +194,11 @@ mod tests {
         let pool = by(&[counted(5, 7, 300), counted(6, 7, 300), counted(8, 9, 375)]);
         assert_eq!(pool.as_deref(), Some("10.0.0.7 (app, jedis 5.1)"));
         assert_eq!(by(&[counted(5, 7, 325), counted(6, 8, 325), counted(7, 9, 325)]), None);
-        assert_eq!(by(&[counted(5, 7, 30)]), None, "it sends a small part of the calls");
+        assert_eq!(by(&[counted(5, 7, 30)]), None, "the client sends only a small part of the calls");
         assert_eq!(by(&[client(5, 7, "mget"), client(6, 8, "get")]), of_one, "a server without counts");
         assert_eq!(by(&[client(5, 7, "mget"), client(6, 8, "mget")]), None);
         let idle = ClientRow { idle_s: 40, ..client(5, 7, "mget") };
-        assert_eq!(by(&[idle]), None, "it sent its last MGET long ago");
+        assert_eq!(by(&[idle]), None, "the client sent its last MGET long ago");
         assert_eq!(by(&[]), None, "redyno is never named");
     }
 
@@ -214,8 +214,8 @@ mod tests {
             found[0].long.clone()
         };
         let named =
-            "the client 10.0.0.7:5 (app, jedis 5.1) does not read its replies: they pile up in the server";
-        let unnamed = "a client does not read its replies: they pile up in the server";
+            "the client 10.0.0.7:5 (app, jedis 5.1) does not read its replies, which pile up in the server";
+        let unnamed = "a client does not read its replies, which pile up in the server";
         assert_eq!(long("N", 60_000_000), named);
         assert_eq!((long("S", 60_000_000), long("N", 20_000)), (unnamed.to_owned(), unnamed.to_owned()));
     }
@@ -231,8 +231,8 @@ mod tests {
             });
             found[0].long.clone()
         };
-        assert!(long(4_000_000_000).ends_with("/s in all, most of it to 10.0.0.7:5 (app, jedis 5.1)"));
-        assert!(long(4_000).ends_with("/s in all"));
+        assert!(long(4_000_000_000).ends_with("/s in total, most of it to 10.0.0.7:5 (app, jedis 5.1)"));
+        assert!(long(4_000).ends_with("/s in total"));
     }
 
     #[test]
@@ -251,8 +251,8 @@ mod tests {
         let unnamed = |id: u64| ClientRow { name: Some(id.to_string()), ..new(id, id % 7) };
         assert_eq!(from(&unnamed), ", from clients with jedis 5.1");
         assert_eq!(from(&|id| ClientRow { library: Some(id.to_string()), ..unnamed(id) }), "");
-        assert_eq!(from(&|id| ClientRow { age_s: 40, ..new(id, 7) }), "", "these are not new");
-        assert_eq!(from(&|_| new(51, 7)), "", "a connection that stays is one of few");
+        assert_eq!(from(&|id| ClientRow { age_s: 40, ..new(id, 7) }), "", "the connections are old");
+        assert_eq!(from(&|_| new(51, 7)), "", "one connection stays open");
     }
 
     #[test]

@@ -36,9 +36,9 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let long = format!("{} new connections a second{before}{from}", units::count(per_s));
     let ops = each.map(|each| format!("{each:.1} commands for each"));
     let time = (explains >= 0.1)
-        .then(|| format!("{} of the main thread's time is outside of commands", units::percent(explains)));
+        .then(|| format!("the main thread spends {} of its time outside commands", units::percent(explains)));
     let open = now.gauge(Gauge::Clients).map(|open| format!("{} open at a time", units::count(open)));
-    let next = "use a connection pool; CLIENT LIST shows names and addresses of open connections";
+    let next = "use a connection pool; CLIENT LIST shows the names and addresses of open connections";
     let finding = Finding::of(severity, short, long).with([ops, time, open, now.pings.slowed()], next);
     Some(Finding { explains, ..finding })
 }

@@ -87,7 +87,7 @@ impl EvidenceKind {
                 let share = client.record_wait?;
                 let waited = units::percent(share);
                 let words = format!(
-                    "the dataset is read too slowly: clients wait {waited} of the time for its next record"
+                    "redyno reads the dataset too slowly: clients wait {waited} of the time for the next record"
                 );
                 (share, words)
             }
@@ -133,11 +133,13 @@ fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let slow = units::percent(share);
     let held = |agent: &AgentState| (agent.held > 0).then_some(agent.held as f64);
     let words = if stretch.agent_states.is_empty() {
-        format!("this machine causes the {name}: {slow} of the slow requests waited for one of its cores")
+        format!("this machine causes the high {name}: {slow} of the slow requests waited for a core")
     } else {
-        let agent = most_of_agents(stretch, held).map(|agent| format!(", most at agent {agent}"));
+        let agent = most_of_agents(stretch, held).map(|agent| format!(", mostly at agent {agent}"));
         let agent = agent.unwrap_or_default();
-        format!("the agents' machines cause the {name}: {slow} of the slow requests waited for a core{agent}")
+        format!(
+            "the agents' machines cause the high {name}: {slow} of the slow requests waited for a core{agent}"
+        )
     };
     Some((share, words))
 }
@@ -217,7 +219,7 @@ pub(super) mod tests {
     #[test]
     fn a_client_with_time_to_spare_is_no_limit() {
         assert_eq!(our_limit(&stretch(&[(0.89, 0.05), (0.5, 0.19)], 149_000)), None);
-        assert_eq!(our_limit(&Interval::default()), None, "a figure that was not measured is no evidence");
+        assert_eq!(our_limit(&Interval::default()), None, "a missing figure is not evidence");
     }
 
     #[test]
@@ -247,7 +249,7 @@ pub(super) mod tests {
         let limit = |slow, held| text(&with_tail(slow, held));
         assert_eq!(
             limit(20, 16),
-            "this machine causes the p99: 80 % of the slow requests waited for one of its cores"
+            "this machine causes the high p99: 80 % of the slow requests waited for a core"
         );
         assert_eq!(limit(20, 9), "", "the server or the network is the cause");
         assert_eq!(limit(20, 0), "");
@@ -264,7 +266,7 @@ pub(super) mod tests {
         };
         assert_eq!(
             agents(with_tail(20, 16)),
-            "the agents' machines cause the p99: 80 % of the slow requests waited for a core, most at agent 4"
+            "the agents' machines cause the high p99: 80 % of the slow requests waited for a core, mostly at agent 4"
         );
         assert_eq!(
             agents(stretch(&[(0.3, 0.0)], 200_000)),
@@ -279,7 +281,7 @@ pub(super) mod tests {
         few.client.as_mut().unwrap().held = Some(repeated(6_800_000, 200));
         assert_eq!(
             text(&few),
-            "this machine causes the p95: 67 % of the slow requests waited for one of its cores"
+            "this machine causes the high p95: 67 % of the slow requests waited for a core"
         );
         few.response = Some(repeated(6_800_000, 50));
         assert_eq!(text(&few), "", "too few to judge");
@@ -307,7 +309,7 @@ pub(super) mod tests {
             stretch
         };
         let limit = text(&waiting(0.97));
-        let reader = "the dataset is read too slowly: clients wait 97 % of the time for its next record";
+        let reader = "redyno reads the dataset too slowly: clients wait 97 % of the time for the next record";
         assert!(limit.starts_with(reader), "{limit}");
         assert!(advice(&waiting(0.97), 8).contains("faster disk"));
         assert!(!text(&waiting(0.1)).contains("dataset"));

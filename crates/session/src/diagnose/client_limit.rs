@@ -214,7 +214,7 @@ mod tests {
         }
         assert!(limit(&watch).is_some(), "the earlier verdict is kept");
         watch.push(&tick(2, 0.3));
-        assert_eq!(limit(&watch), None, "a late interval of the earlier segment is ignored");
+        assert_eq!(limit(&watch), None, "redyno ignores a late interval of the earlier segment");
     }
 
     #[test]
@@ -257,13 +257,17 @@ mod tests {
         let (limit, slow, neither) = ((true, false), (false, true), (false, false));
         let found = verdicts(full);
         assert_eq!(found[..9], [limit, limit, limit, limit, limit, limit, limit, limit, slow]);
-        assert_eq!(found[9..], [slow, slow, slow, slow, slow, limit], "the client limit is reported again");
+        assert_eq!(
+            found[9..],
+            [slow, slow, slow, slow, slow, limit],
+            "redyno reports the client limit again"
+        );
         let light = [second(1, 0.1, 0), second(2, 0.1, 0), stopped(3), stopped(4), second(5, 0.1, 0)];
         let found = verdicts(light);
         assert_eq!(
             found[..8],
             [neither; 8],
-            "no limit is reported before the probes have reported on the same second"
+            "redyno waits for the probes of the same second before it reports a limit"
         );
         assert_eq!(found[8..], [slow, slow, slow, slow, slow, slow, neither]);
     }
@@ -328,7 +332,7 @@ mod tests {
             let read: Vec<_> = std::iter::from_fn(|| reader.next_record().unwrap()).map(Arc::new).collect();
             let lines = said(&seconds);
             assert_eq!(said(&read), lines);
-            assert_eq!(said(&live).last(), lines.last(), "the live ticks end in the same sentence");
+            assert_eq!(said(&live).last(), lines.last(), "the live session ends with the same sentence");
             for share in lines.iter().flat_map(|line| line.split(&[',', ':'])).filter(|s| s.contains(" % of"))
             {
                 let digits: String = share.chars().filter(char::is_ascii_digit).collect();
@@ -337,6 +341,6 @@ mod tests {
                 assert!(digits.parse::<u64>().unwrap() <= 100, "{share}");
             }
         }
-        assert!(judged > 20, "the tails of {judged} are judged");
+        assert!(judged > 20, "redyno judged {judged} percentiles");
     }
 }

@@ -26,7 +26,7 @@ const BUSY: f64 = 0.10;
 /// A process that uses at least this share of a core leaves too little time of the core.
 const VERY_BUSY: f64 = 0.50;
 /// The advice if it is unknown which process runs on the server's core.
-const TOP: &str = "top -H shows what runs on the server's core";
+const TOP: &str = "top -H shows the threads on the server's core";
 
 /// Returns the share of the time in which the server's thread waits for a core. Time in which the CPU limit of a cgroup
 /// stops the thread is included. The finding "cpu limit" reports this part.
@@ -57,16 +57,13 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let waits = if share >= WAITS {
         format!("the server waits {} of the time for a core", units::percent(share))
     } else if of_work >= WAITS_OF_WORK && on_it.is_some_and(|other| other.cpu >= VERY_BUSY) {
-        format!(
-            "the server waits for a core for {} of the time in which it has work",
-            units::percent(of_work)
-        )
+        format!("while it has work, the server waits {} of the time for a core", units::percent(of_work))
     } else {
         return None;
     };
     if let Some(other) = on_it.or_else(|| busy().next()) {
         let is = match on_it {
-            Some(_) => "runs on it",
+            Some(_) => "runs on this core",
             None if other.pid == 0 => "is the busiest",
             None => "is the busiest other process",
         };
@@ -77,7 +74,9 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
             0 => ("another process", String::new(), TOP.to_owned()),
             pid => {
                 let (name, next) = match is_child {
-                    true => ("its own forked child", "save at quiet hours or on a replica".to_owned()),
+                    true => {
+                        ("its own forked child", "write snapshots at quiet hours or on a replica".to_owned())
+                    }
                     false => {
                         let next =
                             format!("move this process to another core (taskset -pc CORE {pid}) or machine");
@@ -95,9 +94,10 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     }
     let is_ours = now.is_loaded();
     let (who, next) = match is_ours {
-        true => {
-            ("; redyno's own load keeps the cores busy", "give redyno its own cores, or run it elsewhere")
-        }
+        true => (
+            "; redyno's own load keeps the cores busy",
+            "give redyno its own cores, or run redyno on another machine",
+        ),
         false => ("", TOP),
     };
     let finding = Finding::of(severity, waits.clone(), waits + who).with(evidence, next);
@@ -141,7 +141,7 @@ mod tests {
             found.into_iter().find(|finding| finding.rule == "core taken").map(|finding| finding.long)
         };
         let expected =
-            "the server waits for a core for 40 % of the time in which it has work; sh (pid 70) runs on it";
+            "while it has work, the server waits 40 % of the time for a core; sh (pid 70) runs on this core";
         assert_eq!(waits(3).as_deref(), Some(expected));
         assert_eq!(waits(1), None, "the process has another core");
     }
@@ -174,7 +174,7 @@ mod tests {
         };
         let (long, next) = named(0.4);
         assert!(long.contains("; its own forked child (pid 70) is"), "{long}");
-        assert_eq!(next, "save at quiet hours or on a replica");
+        assert_eq!(next, "write snapshots at quiet hours or on a replica");
         assert!(named(0.0).0.contains("; redis-server (pid 70) is"), "another server is another process");
     }
 
@@ -206,7 +206,7 @@ mod tests {
             let process = |cpu| Process { cpu, name: "x".to_owned(), core: Some(3), ..Process::default() };
             (second.host.server, second.host.busy) = (Some(process(0.1)), vec![process(0.4)]);
         });
-        assert!(found.long.ends_with("for a core; another process runs on it"), "{}", found.long);
+        assert!(found.long.ends_with("for a core; another process runs on this core"), "{}", found.long);
         assert_eq!(found.next, TOP);
     }
 
@@ -223,7 +223,10 @@ mod tests {
             second.host.gauges.set(Gauge::ServerRunDelay, Some(0.61));
             second.host.busy = vec![busy(77, 1), busy(4211, 3)];
         });
-        assert_eq!(found.long, "the server waits 61 % of the time for a core; ffmpeg (pid 4211) runs on it");
+        assert_eq!(
+            found.long,
+            "the server waits 61 % of the time for a core; ffmpeg (pid 4211) runs on this core"
+        );
         assert_eq!((found.rule, found.severity), ("core taken", Severity::Problem));
         assert_eq!(found.next, "move this process to another core (taskset -pc CORE 4211) or machine");
         let elsewhere = first(6, |second| {

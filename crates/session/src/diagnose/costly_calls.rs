@@ -37,7 +37,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let reply = reply.map(|bytes| format!("replies of about {}", units::bytes(bytes as u64)));
     let caller = callers::of_command(now, &costly.name, costly.per_s);
     let who = caller.as_ref().map_or_else(String::new, |caller| format!(", called by {caller}"));
-    let long = format!("{short}{who}, though no call is slow by itself");
+    let long = format!("{short}{who}, although no single call is slow");
     let next = match caller {
         Some(_) => advice(&costly.name).to_owned(),
         None => format!("{}; {}", who_sends(&costly.name), advice(&costly.name)),
@@ -85,8 +85,12 @@ mod tests {
             second.status.gauges.set(Gauge::BytesOut, Some(58_000_000.0));
         });
         assert_eq!(found.rule, "costly calls");
-        assert_eq!(found.long, "MGET takes 78 % of the main thread's time, though no call is slow by itself");
+        assert_eq!(found.long, "MGET takes 78 % of the main thread's time, although no single call is slow");
         assert_eq!(found.evidence, ["195/s calls, 4.00 ms each", "replies of about 290 KiB"]);
-        assert!(found.next.starts_with("CLIENT LIST shows who sends it (cmd=mget); send fewer keys"));
+        assert!(
+            found
+                .next
+                .starts_with("CLIENT LIST shows the senders of this command (cmd=mget); send fewer keys")
+        );
     }
 }

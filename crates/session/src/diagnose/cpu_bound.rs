@@ -33,22 +33,25 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         now.status().and_then(|status| status.config.get("io-threads")).is_some_and(|n| n == "1");
     let next = match io {
         Some(_) if one_thread => {
-            "in the server's configuration, io-threads 4 lets other threads read and write; larger pipelines help, too"
+            "set io-threads 4 in the server's configuration, so that other threads read and write; larger pipelines also help"
         }
-        Some(_) => "larger pipelines, or fewer and larger requests, need less reading and writing",
+        Some(_) => "use larger pipelines, or fewer and larger requests, to read and write less often",
         // The hottest keys are then those of redyno's own load.
         None if now.is_loaded() => "spread the keys over more servers (cluster), or read from replicas",
         None => {
-            "spread the keys over more servers (cluster), or read from replicas; redis-cli --hotkeys shows whether few keys take most calls (it needs an LFU policy)"
+            "spread the keys over more servers (cluster), or read from replicas; redis-cli --hotkeys finds the hottest keys (needs an LFU policy)"
         }
     };
     let in_io = io.map(|share| {
-        format!("only {} of its time is in commands, the rest in reading and writing", units::percent(share))
+        format!(
+            "it spends only {} of its time on commands, and the rest on reading and writing",
+            units::percent(share)
+        )
     });
     let who = if threads > 1.0 { "the server's threads have" } else { "the server's main thread has" };
     let (short, long) = (
         format!("server CPU {}", units::percent(cpu)),
-        format!("{who} no time left: {} of a core", units::percent(cpu)),
+        format!("{who} no idle time: {} of a core in use", units::percent(cpu)),
     );
     let finding = Finding::of(severity, short, long).with([by, in_io, now.pings.slowed()], next);
     let next_at_screen = (io.is_none() && threads == 1.0 && !now.is_loaded()).then_some(AT_SCREEN);
@@ -89,7 +92,7 @@ mod tests {
         };
         let found = full(240_000);
         assert_eq!((found.rule, found.severity), ("server cpu", Severity::Warning));
-        assert_eq!(found.long, "the server's main thread has no time left: 99 % of a core");
+        assert_eq!(found.long, "the server's main thread has no idle time: 99 % of a core in use");
         assert!(found.evidence[0].starts_with("by time: GET 24 %"), "{found:?}");
         assert!(found.next.contains("io-threads 4"));
         let commands = full(910_000);

@@ -42,7 +42,7 @@ impl Rule for ServerDown {
                     is_brief: true,
                     ..Finding::new(self.name(), self.name(), "the server is down").with(
                         [Some(format!("nothing listens on {address}"))],
-                        "the server's log shows why it ended",
+                        "the server's log shows why the server ended",
                     )
                 })
             }

@@ -30,11 +30,12 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let policy = status.policy.as_ref().map(|policy| format!("policy {policy}"));
     let memory = status.memory_text().map(|memory| format!("memory {memory}"));
     let misses = now.gauge(Gauge::HitRate).map(|rate| format!("hits {}", units::percent(rate)));
-    let next = "raise maxmemory (CONFIG SET maxmemory), or write less: redis-cli --memkeys finds large keys";
-    let long = format!("each write evicts keys: {short}{before}");
+    let next =
+        "raise maxmemory (CONFIG SET maxmemory), or write less data; redis-cli --memkeys finds large keys";
+    let long = format!("writes make the server evict keys: {short}{before}");
     let finding = Finding::of(severity, short, long).with([memory, policy, misses, slowed], next);
     let next_at_screen =
-        Some("raise maxmemory (CONFIG SET maxmemory), or write less; press d to find the largest keys");
+        Some("raise maxmemory (CONFIG SET maxmemory), or write less data; press d to find the largest keys");
     Some(Finding { next_at_screen, ..finding })
 }
 
@@ -55,12 +56,14 @@ pub(super) fn nearly_full(now: &RecentState, stands: bool) -> Option<Finding> {
     let policy =
         status.policy.as_deref().or_else(|| status.config.get("maxmemory-policy").map(String::as_str));
     let (severity, then) = match policy {
-        Some("noeviction") => (Severity::Warning, "writes will be refused"),
-        Some(policy) if policy.starts_with("volatile-") => (Severity::Note, "keys with a TTL are evicted"),
-        _ => (Severity::Note, "keys are evicted"),
+        Some("noeviction") => (Severity::Warning, "the server refuses writes"),
+        Some(policy) if policy.starts_with("volatile-") => {
+            (Severity::Note, "the server evicts keys with a TTL")
+        }
+        _ => (Severity::Note, "the server evicts keys"),
     };
     let short = format!("memory {} full", units::percent(share));
-    let long = format!("{memory} are used; at the limit, {then}");
+    let long = format!("the server uses {memory}; at the limit, {then}");
     let next = "CONFIG SET maxmemory raises the limit; redis-cli --memkeys finds large keys";
     Some(Finding::of(severity, short, long).with([], next))
 }
@@ -84,7 +87,7 @@ mod tests {
             second.ping(&[(200_000, 90), (12_000_000, 10)]);
         });
         assert_eq!((storm.rule, storm.severity), ("eviction", Severity::Warning));
-        assert_eq!(storm.long, "each write evicts keys: 12.0 k/s keys evicted");
+        assert_eq!(storm.long, "writes make the server evict keys: 12.0 k/s keys evicted");
         assert!(found(4, evict).iter().all(|found| found.severity == Severity::Note));
         let replaced = first(4, |second| {
             evict(second);

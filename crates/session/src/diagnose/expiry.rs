@@ -28,10 +28,10 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
         Some(share) => format!("removing {short} takes {} of the main thread's time", units::percent(share)),
         None => format!("the server removes {short}"),
     };
-    let capped = capped.map(|_| "the search for expired keys reaches its time limit".to_owned());
+    let capped = capped.map(|_| "the server's search for expired keys reaches its time limit".to_owned());
     let stale = now.gauge(Gauge::ExpiredStale).filter(|share| *share >= 0.01);
     let stale = stale.map(|share| {
-        format!("{} of the keys with a TTL have expired and are still there", units::percent(share))
+        format!("{} of the keys with a TTL have expired and are still in memory", units::percent(share))
     });
     let next = "spread the expiry: add a random part to each TTL";
     let finding = Finding::of(severity, short, long).with([slowed, capped, stale], next);
@@ -52,6 +52,6 @@ mod tests {
         });
         assert_eq!((found.rule, found.severity), ("expiry", Severity::Warning));
         assert_eq!(found.long, "removing 240 k/s expired keys takes 24 % of the main thread's time");
-        assert_eq!(found.evidence, ["the search for expired keys reaches its time limit"]);
+        assert_eq!(found.evidence, ["the server's search for expired keys reaches its time limit"]);
     }
 }

@@ -59,10 +59,10 @@ fn found(all: &Interval, many: f64) -> Option<Finding> {
     }
     let kind = untrusted::text(kind);
     let short = format!("{} of the requests fail: {kind}", units::percent(share));
-    let rest = if all.ops > 0 { "; latencies are of the other requests only" } else { "" };
+    let rest = if all.ops > 0 { "; latencies include only the other requests" } else { "" };
     let long = format!("the server answers with errors: {short}{rest}");
     let evidence = format!("{} of {} answers are {kind}", units::grouped(*most), units::grouped(n + all.ops));
-    let next = "the summary and the screen Log show the server's text of the first error of each kind";
+    let next = "the summary and the Log screen show the first error message of each kind";
     let finding = Finding::of(Severity::Problem, short, long).with([Some(evidence)], next);
     Some(Finding { rule: FailingRequests.name(), ..finding })
 }
@@ -95,7 +95,7 @@ mod tests {
         assert!(!stands(0, "timeout", 5000), "connections have their own findings");
         let whole = of_segment(&segment, &second(100, "OOM", 300), None);
         assert_eq!(whole[0].short, "75 % of the requests fail: OOM");
-        assert!(whole[0].long.ends_with("of the other requests only"));
+        assert!(whole[0].long.ends_with("include only the other requests"));
         let all = of_segment(&segment, &second(0, "OOM", 300), None);
         assert_eq!(all[0].long, "the server answers with errors: 100 % of the requests fail: OOM");
         assert_eq!(of_segment(&segment, &second(1000, "OOM", 300), None), []);

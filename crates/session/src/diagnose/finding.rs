@@ -171,32 +171,35 @@ mod tests {
     #[test]
     fn a_narrow_line_has_fewer_words_and_keeps_the_advice_as_long_as_possible() {
         let evidence = ["88 k of 1 M/s, growing", "12 % shed"].map(str::to_owned).to_vec();
-        let next = "no faster answers: more clients".to_owned();
+        let next = "the clients wait: use more clients".to_owned();
         let finding = Finding {
             evidence,
             next,
             is_brief: true,
-            ..Finding::new("overload", "overloaded", "too much is asked")
+            ..Finding::new("overload", "overloaded", "the load is too high")
         };
         let text = |width| finding.sentence(width, true);
         assert_eq!(
             text(99),
-            "too much is asked: 88 k of 1 M/s, growing, 12 % shed; no faster answers: more clients"
+            "the load is too high: 88 k of 1 M/s, growing, 12 % shed; the clients wait: use more clients"
         );
-        assert_eq!(text(80), "too much is asked: 88 k of 1 M/s, growing; no faster answers: more clients");
-        assert_eq!(text(70), "overloaded: 88 k of 1 M/s, growing; no faster answers: more clients");
-        assert_eq!(text(60), "overloaded: 88 k of 1 M/s, growing; more clients");
+        assert_eq!(
+            text(80),
+            "the load is too high: 88 k of 1 M/s, growing; the clients wait: use more clients"
+        );
+        assert_eq!(text(70), "overloaded: 88 k of 1 M/s, growing; the clients wait: use more clients");
+        assert_eq!(text(60), "overloaded: 88 k of 1 M/s, growing; use more clients");
         assert_eq!(text(40), "overloaded: 88 k of 1 M/s, growing");
         assert_eq!(
             finding.line(),
-            "overload: 88 k of 1 M/s, growing, 12 % shed; no faster answers: more clients"
+            "overload: 88 k of 1 M/s, growing, 12 % shed; the clients wait: use more clients"
         );
         let cause = Finding { is_brief: false, ..finding };
-        assert_eq!(cause.sentence(50, true), "too much is asked: 88 k of 1 M/s, growing");
+        assert_eq!(cause.sentence(50, true), "the load is too high: 88 k of 1 M/s, growing");
         let two = Finding { evidence: vec!["x".repeat(60)], next: "a; b".to_owned(), ..cause.clone() };
-        assert_eq!(two.sentence(21, true), "too much is asked; a");
+        assert_eq!(two.sentence(24, true), "the load is too high; a");
         assert_eq!((cause.sentence(30, true), cause.sentence(12, true)), (cause.long.clone(), cause.short));
-        let bare = Finding::new("hit rate", "hit rate 0 %", "hit rate 0 %: the others find no key");
+        let bare = Finding::new("hit rate", "hit rate 0 %", "hit rate 0 %: all reads miss");
         assert_eq!((bare.sentence(9, true), bare.line()), (bare.long.clone(), bare.long.clone()));
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let (saves, rewrites) = (is_on(Gauge::Saving), is_on(Gauge::Rewriting));
     let copied = now.gauge(Gauge::CopyOnWrite).filter(|bytes| *bytes > 0.0);
     let copied = copied
-        .map(|bytes| format!("{} of memory copied because clients changed it", units::bytes(bytes as u64)));
+        .map(|bytes| format!("{} of memory copied because clients wrote to it", units::bytes(bytes as u64)));
     let slowed = now.pings.slowed();
     let size = now
         .status()
@@ -33,13 +33,14 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
         .map(|used| format!("{used} of data"));
     if let Some(us) = held_us {
         let severity = if us >= HELD_LONG_US { Severity::Problem } else { Severity::Warning };
-        let held = format!("a fork held the server for {}", units::latency(us.saturating_mul(1000)));
+        let held = format!("a fork blocked the server for {}", units::latency(us.saturating_mul(1000)));
         let long = match (saves, rewrites) {
             (true, _) => format!("{held}, to write a snapshot"),
             (_, true) => format!("{held}, to rewrite the append-only file"),
             _ => held.clone(),
         };
-        let next = "save at quiet hours or on a replica (CONFIG GET save); keep less data in one server";
+        let next =
+            "write snapshots at quiet hours or on a replica (CONFIG GET save); keep less data in one server";
         return Some(Finding::of(severity, held, long).with([size, copied, slowed], next));
     }
     // If no other reason for slow PINGs is known, the child process is the most probable cause.
@@ -50,7 +51,7 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let short = format!("a child process {child}");
     let long = format!("clients wait while {short}");
     let disk = now.gauge(Gauge::HostDisk).map(|busy| format!("disk {} busy", units::percent(busy)));
-    let next = "save at quiet hours or on a replica (CONFIG GET save)";
+    let next = "write snapshots at quiet hours or on a replica (CONFIG GET save)";
     Some(Finding::of(Severity::Warning, short, long).with([Some(slowed), copied, disk], next))
 }
 
@@ -68,7 +69,7 @@ mod tests {
                 second.events = vec![EventKind::Forked { held_us: Some(38_000) }];
             }
         });
-        assert_eq!(found.long, "a fork held the server for 38.0 ms, to write a snapshot");
+        assert_eq!(found.long, "a fork blocked the server for 38.0 ms, to write a snapshot");
         assert_eq!(found.evidence[1], "2.86 MiB of memory copied because clients changed it");
     }
 

@@ -32,7 +32,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let disk = now.gauge(Gauge::HostDisk).filter(|busy| *busy >= BUSY).map(|busy| {
         let wait = now
             .gauge(Gauge::HostDiskWait)
-            .map(|us| format!(", {} a request", units::latency((us * 1e3) as u64)));
+            .map(|us| format!(", {} per request", units::latency((us * 1e3) as u64)));
         format!("disk {} busy{}", units::percent(busy), wait.unwrap_or_default())
     });
     let slow = now.events(WINDOW_S).filter_map(|event| match event {
@@ -60,7 +60,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let (long, next) = match is_always {
         true => (
             "appendfsync always: each write waits for the disk",
-            "run CONFIG SET appendfsync everysec (a crash then loses at most a second of writes), or give the file its own disk",
+            "run CONFIG SET appendfsync everysec (a crash then loses at most a second of writes), or put the file on its own disk",
         ),
         false => (
             "writes wait for an fsync of the append-only file",
@@ -100,7 +100,7 @@ mod tests {
         });
         assert_eq!((found.rule, found.severity), ("disk", Severity::Warning));
         assert_eq!(found.long, "appendfsync always: each write waits for the disk");
-        assert_eq!(found.evidence[1], "disk 97 % busy, 2.10 ms a request");
+        assert_eq!(found.evidence[1], "disk 97 % busy, 2.10 ms per request");
     }
 
     #[test]

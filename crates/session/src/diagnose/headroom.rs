@@ -104,7 +104,7 @@ impl Headroom {
             let gain = format!("{} to {}", units::percent(least.min(most)), units::percent(most));
             let long = format!("twice the {name} would give {gain} more ops/s");
             let points = points.iter().map(|(n, x)| format!("{n:.0}: {}", units::rate(*x)));
-            let known_by = format!("by {name}: {}", points.collect::<Vec<_>>().join(", "));
+            let known_by = format!("throughput by {name}: {}", points.collect::<Vec<_>>().join(", "));
             let finding = Finding::of(Severity::Note, format!("{name} {twice}"), long);
             Finding { rule: "more in flight", ..finding }.with([Some(known_by)], &format!("--{name} {twice}"))
         })
@@ -123,7 +123,7 @@ pub(super) fn rate_limit(now: &RecentState, _: bool) -> Option<Finding> {
         return None;
     }
     let short = format!("{} are requested", units::rate(rate));
-    let long = format!("the rate is the limit: {short} and reached");
+    let long = format!("the rate limits the load: {short} and reached");
     Some(Finding::of(Severity::Note, short, long).with([], "a higher --rate shows what the server can do"))
 }
 
@@ -153,10 +153,14 @@ mod tests {
         let more = found(&[(1, 20_000), (2, 38_000), (4, 68_000)]);
         assert_eq!(more[0].long, "twice the clients would give 69 % to 79 % more ops/s");
         assert_eq!((more[0].rule, more[0].next.as_str()), ("more in flight", "--clients 8"));
-        assert_eq!(more[0].evidence, ["by clients: 1: 20.0 k/s, 2: 38.0 k/s, 4: 68.0 k/s"]);
+        assert_eq!(more[0].evidence, ["throughput by clients: 1: 20.0 k/s, 2: 38.0 k/s, 4: 68.0 k/s"]);
         assert_eq!(found(&[(1, 20_000), (2, 38_000)]), []);
         assert_eq!(found(&[(1, 20_000), (2, 38_000), (4, 39_000)]), []);
-        assert_eq!(found(&[(4, 68_000), (2, 38_000), (1, 20_000)]), [], "the most is not set at present");
+        assert_eq!(
+            found(&[(4, 68_000), (2, 38_000), (1, 20_000)]),
+            [],
+            "the load uses a smaller setting now"
+        );
     }
 
     #[test]
@@ -172,6 +176,6 @@ mod tests {
         }
         let now = findings.now();
         assert_eq!((now[0].rule, now[0].severity), ("rate limit", Severity::Note));
-        assert_eq!(now[0].long, "the rate is the limit: 1.00 k/s are requested and reached");
+        assert_eq!(now[0].long, "the rate limits the load: 1.00 k/s are requested and reached");
     }
 }

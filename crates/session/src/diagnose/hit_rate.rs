@@ -85,27 +85,28 @@ impl Reads {
     /// restarted a short time ago.
     fn low(self, workload: &Workload, is_restarted: bool) -> Finding {
         let short = format!("hit rate {}", units::percent(self.share()));
-        let long = format!("{short}: the other reads find no key; misses cost the server less than hits");
+        let long = format!("{short}: all other reads miss; a miss costs the server less than a hit");
         let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
-            _ if workload.trace.is_some() => (
-                "reads of a trace find only keys that earlier writes of the trace made; a longer trace finds more",
-                None,
-            ),
+            _ if workload.trace.is_some() => {
+                ("reads of a trace find only keys that the trace wrote before; use a longer trace", None)
+            }
             (false, _) if is_restarted => (
                 "the server was restarted, and the prefilled keys are gone",
-                Some("type :prefill to write all keys now; the server was restarted, and they are gone"),
+                Some(
+                    "type :prefill to write all keys now; the server was restarted without the prefilled keys",
+                ),
             ),
             // A prefill made the keys, but they are gone or too few.
             (false, _) => (
-                "the prefilled keys have expired or were evicted, or the number of keys was raised after the prefill",
-                Some("type :prefill to write all keys now; the prefilled keys are gone or too few"),
+                "the prefilled keys expired or were evicted, or the load now uses more keys than the prefill wrote",
+                Some("type :prefill to write all keys now; some or all of the keys are missing"),
             ),
             (true, Ok(_)) => {
                 ("--prefill writes the keys before the load", Some("type :prefill to write the keys now"))
             }
             // redyno cannot make a prefill for this workload.
             (true, Err(_)) => {
-                ("write the keys before reading them: give the workload a [prefill] table", None)
+                ("the load only reads: add a [prefill] table to the workload to write the keys first", None)
             }
         };
         Finding {
@@ -192,7 +193,7 @@ mod tests {
         let total = Interval { hits: 120, misses: 880, ..Interval::default() };
         let finding = |segment: &Segment| of_segment(segment, &total, None).remove(0);
         let get = segment("get");
-        let line = "hit rate 12 %: the other reads find no key; misses cost the server less than hits";
+        let line = "hit rate 12 %: all other reads miss; a miss costs the server less than a hit";
         assert_eq!(finding(&get).line(), format!("{line}; --prefill writes the keys before the load"));
         assert_eq!(finding(&get).sentence(200, true), format!("{line}; type :prefill to write the keys now"));
         let mut filled = get;

@@ -87,7 +87,7 @@ impl SlotRequests {
         });
         let long = format!("slot {slot} gets {share} of the load");
         let next = format!(
-            "a slot has one node: split its hot keys into several keys, or cache them; CLUSTER GETKEYSINSLOT {slot} 10 lists keys"
+            "one node serves the whole slot: split hot keys into several keys, or cache them; CLUSTER GETKEYSINSLOT {slot} 10 lists keys of the slot"
         );
         Some(Finding::new("hot slot", format!("hot slot {slot}"), long).with([node], &next))
     }
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(
             said[0].starts_with(
-                "hot slot: slot 1234 gets 60 % of the load: node 2 gets 73 % of the requests; an even share is 33 %; a slot has"
+                "hot slot: slot 1234 gets 60 % of the load: node 2 gets 73 % of the requests; an even share is 33 %; one node serves"
             ),
             "{said:?}"
         );

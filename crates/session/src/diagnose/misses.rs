@@ -33,9 +33,9 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let missed = Some(format!("{} misses", units::rate(misses)));
     let restarted = now.is_restarted().then(|| "the server was restarted".to_owned());
     let next = match restarted {
-        Some(_) => "if its data was not saved, it began without keys, and clients have to write them again",
+        Some(_) => "if the server did not save its data, clients must write the keys again",
         None => {
-            "were keys deleted, or did they expire? INFO keyspace counts keys, INFO commandstats shows DEL, UNLINK and \
+            "did clients delete keys, or did keys expire? INFO keyspace counts keys, INFO commandstats shows DEL, UNLINK and \
                 FLUSHALL"
         }
     };
@@ -96,10 +96,6 @@ mod tests {
             }
         });
         assert_eq!(found[0].evidence[0], "the server was restarted");
-        assert!(
-            found[0].next.starts_with("if its data was not saved, it began without keys"),
-            "{}",
-            found[0].next
-        );
+        assert!(found[0].next.starts_with("if the server did not save its data"), "{}", found[0].next);
     }
 }

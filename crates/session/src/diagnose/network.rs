@@ -48,21 +48,21 @@ pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
     let rtt_ns = now.gauge(Gauge::WireRtt).map(|us| (us * 1e3) as u64);
     let rtt = rtt_ns.map(|ns| format!("tcp rtt {}", units::latency(ns)));
     let next = match rtt_ns.is_some_and(|ns| ns < times.min_ns / TIMES) {
-        true => "the round trip of TCP is short: is a proxy in the path, or does the server itself wait?",
-        false => "ping and mtr to the server's host show the network path; is a proxy in it?",
+        true => "the TCP round trip is short: look for a proxy in the path, or for waits in the server",
+        false => "check the network path to the server's host by ping and mtr, and look for a proxy",
     };
     let (severity, short, long) = match usual {
         Some(usual) => {
             let before = units::latency(usual.min_ns);
             let long = format!(
-                "the network path became longer: every PING takes at least {least}; before, {before}"
+                "the network path became longer: every PING takes at least {least} (before: {before})"
             );
-            let short = format!("the path became longer: PING at least {least}; before, {before}");
+            let short = format!("the path became longer: PING at least {least} (before: {before})");
             (Severity::Warning, short, long)
         }
         None => {
             let long = format!(
-                "the network path is long: every PING takes at least {least}, though the server is not busy"
+                "the network path is long: every PING takes at least {least}, although the server is not busy"
             );
             // Between two machines, this time may be the distance.
             let is_near = now.host().is_some_and(|sample| sample.server.is_some());
@@ -115,7 +115,7 @@ pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
         let (late, all) = (units::grouped(late), units::grouped(all.count()));
         format!("{late} of {all} PINGs took 180 ms or longer, the median {}", units::latency(median_ns))
     });
-    let next = "ss -ti and mtr show where packets are lost; ip -s link counts drops";
+    let next = "ss -ti and mtr show where packets are lost; ip -s link counts dropped packets";
     Some(Finding::of(Severity::Warning, short, long).with([late, resent], next))
 }
 
@@ -140,8 +140,12 @@ mod tests {
         };
         let found = slower(30);
         assert_eq!((found.rule, found.severity), ("network", Severity::Warning));
-        assert!(found.long.ends_with("every PING takes at least 20.1 ms; before, 90.0 µs"), "{}", found.long);
-        assert!(found.next.contains("mtr") && slower(0).next.starts_with("the round trip of TCP is short"));
+        assert!(
+            found.long.ends_with("every PING takes at least 20.1 ms (before: 90.0 µs)"),
+            "{}",
+            found.long
+        );
+        assert!(found.next.contains("mtr") && slower(0).next.starts_with("the TCP round trip is short"));
         assert_eq!(slower(1).severity, Severity::Note, "another machine may be far away");
         assert_eq!(slower(0).severity, Severity::Warning, "a server on this machine is near");
     }

@@ -22,7 +22,7 @@ const SHED: f64 = 0.01;
 /// sent.
 const REACHED: f64 = 0.98;
 /// The advice if redyno itself is not the cause.
-const NEXT: &str = "these connections cannot send more: give more clients, or a lower rate";
+const NEXT: &str = "these connections cannot send more: use more clients, or a lower rate";
 
 /// Checks whether the rate is too high.
 #[derive(Debug, Clone)]
@@ -292,7 +292,7 @@ mod tests {
         let said = |total: &Interval| of_segment(&Segment::new(0.0, 3, at(1000)), total, None).len();
         assert_eq!((said(&total), said(&outage(0, 400, 0.0))), (0, 0));
         total.due += 1000;
-        assert_eq!(said(&total), 1, "more requests were due than the load sent");
+        assert_eq!(said(&total), 1, "the load sent fewer requests than were due");
     }
 
     #[test]

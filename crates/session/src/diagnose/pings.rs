@@ -155,7 +155,7 @@ impl Pings {
         match self.usual.filter(|usual| is_slower(now, *usual)) {
             Some(usual) => Some(format!("PING p99 {p99}, {} before", units::latency(usual.p99_ns))),
             None if now.p99_ns >= now.min_ns + WAITS_NS => {
-                Some(format!("PING p99 {p99}, the fastest {}", units::latency(now.min_ns)))
+                Some(format!("PING p99 {p99}, fastest PING {}", units::latency(now.min_ns)))
             }
             None => None,
         }

@@ -84,7 +84,7 @@ fn missing(parts: &[Interval]) -> Option<Finding> {
     let (connected, ordered) = *all?.last()?;
     let short = format!("{connected} of {ordered} receivers");
     let long = format!("only {short} are connected");
-    let next = "the first error of a receiver has the reason; raise maxclients if it is reached, or use fewer receivers";
+    let next = "the first error of a receiver shows the reason; raise maxclients if the server has reached it, or use fewer receivers";
     Some(Finding::new("receivers", short, long).with([], next))
 }
 
@@ -96,8 +96,7 @@ fn lost(parts: &[Interval]) -> Option<Finding> {
     let most = most.filter(|one| one.lost > 0);
     let short = format!("{} lost", units::count_with_noun(n, "message"));
     let evidence = most.map(|one| format!("receiver {} lost {}", one.receiver, one.lost));
-    let next = "a receiver that reconnects misses messages; read the first error of a receiver, and see \
-                client-output-buffer-limit";
+    let next = "a receiver that reconnects misses messages; read the first error of a receiver, and check client-output-buffer-limit";
     (n > 0).then(|| Finding::new("lost messages", short.clone(), short).with([evidence], next))
 }
 
@@ -112,7 +111,8 @@ fn slow(parts: &[Interval]) -> Option<Finding> {
     let of = got.ordered.max(got.receivers);
     let long = format!("receiver {} of {of} is far slower than the others", one.receiver);
     let evidence = format!("p50 {}, all receivers {}", p50(times), p50(&got.times));
-    let next = "look at the path to this receiver: a proxy, a node of the cluster, or one channel with more messages";
+    let next =
+        "check the path to this receiver for a proxy or a slow node, and its channel for more messages";
     Some(Finding::new("slow receiver", short, long).with([Some(evidence)], next))
 }
 

@@ -15,13 +15,13 @@ pub(super) static REPLICAS: [Threshold; 3] = [
         severity: Severity::Warning,
         cause: "a replica is behind",
         beside: Gauge::Replicas,
-        next: "INFO replication names it; is its host, its disk or the network slow?",
+        next: "INFO replication names the replica; check its host, its disk and the network",
     },
     Threshold {
         gauge: Gauge::MeasuredLag,
         from: 1_000_000.0,
         severity: Severity::Warning,
-        cause: "reads from this replica are more than a second old",
+        cause: "reads from this replica return data that is more than a second old",
         beside: Gauge::LinkUp,
         next: "compare INFO replication on primary and replica; check the replica's host, its disk and the network",
     },
@@ -29,9 +29,9 @@ pub(super) static REPLICAS: [Threshold; 3] = [
         gauge: Gauge::HeardMaster,
         from: 10.0,
         severity: Severity::Warning,
-        cause: "this replica hears nothing from its master",
+        cause: "this replica receives nothing from its master",
         beside: Gauge::HeardMaster,
-        next: "INFO replication shows master_link_status; is the master or the network slow?",
+        next: "check master_link_status in INFO replication, the master, and the network",
     },
 ];
 
@@ -39,7 +39,7 @@ pub(super) static REPLICAS: [Threshold; 3] = [
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let is_down = now.gauge(Gauge::LinkUp).is_some_and(|up| up == 0.0);
     let cause = "this replica has no link to its master";
-    let next = "INFO replication shows how long; the server's log has the reason";
+    let next = "INFO replication shows since when; the server's log shows the reason";
     let down = is_down.then(|| Finding::of(Severity::Warning, cause, cause).with([], next));
     let finding = down.or_else(|| of(&REPLICAS, now, stands))?;
     let replica = match finding.long == REPLICAS[0].cause {
@@ -73,7 +73,10 @@ mod tests {
         assert_eq!(long(Gauge::ReplicaLag, 9e6), "the replica 10.0.0.2:6380 is behind");
         let this = "the replica 10.0.0.3:6381";
         assert_eq!(long(Gauge::LinkUp, 0.0), format!("{this} has no link to its master"));
-        assert_eq!(long(Gauge::HeardMaster, 12.0), format!("{this} hears nothing from its master"));
-        assert_eq!(long(Gauge::MeasuredLag, 2e6), format!("reads from {this} are more than a second old"));
+        assert_eq!(long(Gauge::HeardMaster, 12.0), format!("{this} receives nothing from its master"));
+        assert_eq!(
+            long(Gauge::MeasuredLag, 2e6),
+            format!("reads from {this} return data that is more than a second old")
+        );
     }
 }

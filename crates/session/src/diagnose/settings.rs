@@ -23,7 +23,7 @@ pub(super) fn changed(now: &RecentState, _: bool) -> Option<Finding> {
     // An empty value, or a value of several words, is one argument only in quotes.
     let is_word = !from.is_empty() && !from.contains(' ');
     let quote = if is_word { "" } else { "'" };
-    let next = format!("CONFIG SET {name} {quote}{from}{quote} sets it back");
+    let next = format!("CONFIG SET {name} {quote}{from}{quote} undoes the change");
     let changed_s = now.events.last_s(|event| matches!(event, EventKind::ConfigChanged { .. }));
     let slowed = changed_s.and_then(|changed_s| now.pings.slowed_since(changed_s));
     let finding = Finding::of(Severity::Note, long.clone(), long).with([slowed], &next);
@@ -59,11 +59,11 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
         threads.map(|threads| {
             let text =
                 format!("io-threads {threads} on {} cores: the threads wait for each other", now.cores());
-            (text, "fewer io-threads than cores, in the server's configuration")
+            (text, "set io-threads lower than the number of cores, in the server's configuration")
         }),
         hz.map(|hz| (format!("hz {hz}: the server wakes {hz} times a second"), "CONFIG SET hz 10")),
         clock.map(|clock| {
-            let text = format!("clock source {clock}: each reading of the time is a system call");
+            let text = format!("clock source {clock}: each reading of the time needs a system call");
             (text, "cat /sys/devices/system/clocksource/clocksource0/available_clocksource")
         }),
     ];
@@ -103,7 +103,7 @@ mod tests {
             }
         };
         assert_eq!(first(20, change).long, "CONFIG slowlog-max-len 128 → 77");
-        assert_eq!(first(20, change).next, "CONFIG SET slowlog-max-len 128 sets it back");
+        assert_eq!(first(20, change).next, "CONFIG SET slowlog-max-len 128 undoes the change");
         assert_eq!(found(40, change), []);
     }
 

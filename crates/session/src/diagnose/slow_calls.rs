@@ -61,25 +61,25 @@ pub(super) fn of_slow_log(now: &RecentState) -> BTreeMap<String, Calls> {
 
 /// Returns the advice on how to find the clients that send a command.
 pub(super) fn who_sends(name: &str) -> String {
-    format!("CLIENT LIST shows who sends it (cmd={})", name.to_lowercase().replace(' ', "|"))
+    format!("CLIENT LIST shows the senders of this command (cmd={})", name.to_lowercase().replace(' ', "|"))
 }
 
 /// Returns the advice for a slow command.
 pub(super) fn advice(name: &str) -> &'static str {
     match name.split(' ').next().unwrap_or_default() {
-        "KEYS" => "use SCAN instead of KEYS; ACL SETUSER … -keys forbids it",
+        "KEYS" => "use SCAN instead of KEYS; ACL SETUSER … -keys forbids KEYS",
         "HGETALL" | "HKEYS" | "HVALS" => {
-            "read such a hash in parts with HSCAN or HMGET; redis-cli --bigkeys finds them"
+            "read a large hash in parts with HSCAN or HMGET; redis-cli --bigkeys finds large keys"
         }
         "SMEMBERS" | "SUNION" | "SINTER" | "SDIFF" => {
-            "read such a set in parts with SSCAN; redis-cli --bigkeys finds them"
+            "read a large set in parts with SSCAN; redis-cli --bigkeys finds large keys"
         }
         "LRANGE" | "ZRANGE" | "ZREVRANGE" | "ZRANGEBYSCORE" | "SORT" => {
             "read shorter ranges; redis-cli --bigkeys finds large keys"
         }
         "DEL" | "FLUSHALL" | "FLUSHDB" => "free memory in the background: UNLINK, FLUSHALL ASYNC",
         "EVAL" | "EVALSHA" | "FCALL" => "shorten the script; SLOWLOG GET shows its keys",
-        "MGET" | "MSET" | "HMGET" => "send fewer keys per call, in several calls",
-        _ => "SLOWLOG GET shows the calls, CLIENT LIST the clients",
+        "MGET" | "MSET" | "HMGET" => "send fewer keys per call, and more calls",
+        _ => "SLOWLOG GET shows the calls, and CLIENT LIST shows the clients",
     }
 }

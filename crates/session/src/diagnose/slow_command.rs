@@ -94,7 +94,7 @@ fn finding(
     let longest = units::latency(calls.longest_us.saturating_mul(1000));
     let takes = match share >= SHARE {
         true => format!("{name} takes {} of the main thread's time", units::percent(share)),
-        false => format!("{name} held the server for {longest}"),
+        false => format!("{name} blocked the server for {longest}"),
     };
     let mean = known.filter(|known| known.per_s > 0.0).map(|known| {
         let mean = units::latency((known.mean_us * 1e3) as u64);
@@ -102,7 +102,7 @@ fn finding(
     });
     let entries = match calls.n {
         1 if at_least.is_empty() => format!("slow log: {} {longest}", calls.whole),
-        n => format!("slow log: {at_least}{n} × {}, at most {longest}", calls.whole),
+        n => format!("slow log: {at_least}{n} × {}, longest {longest}", calls.whole),
     };
     let finding = Finding::of(severity, takes.clone(), takes + caller);
     Finding { subject: name.to_owned(), explains: share, ..finding.with([Some(entries), mean], advice(name)) }
@@ -132,7 +132,7 @@ mod tests {
             second.events = vec![slow(230_000, "KEYS user:*")];
         });
         assert_eq!(found.long, "KEYS takes 92 % of the main thread's time, called by 10.0.0.7:51234");
-        assert_eq!(found.evidence, ["slow log: 4 × KEYS user:*, at most 230 ms", "4/s calls, 230 ms each"]);
+        assert_eq!(found.evidence, ["slow log: 4 × KEYS user:*, longest 230 ms", "4/s calls, 230 ms each"]);
         assert_eq!((found.rule, found.severity), ("slow command", Severity::Problem));
         assert!(found.next.contains("SCAN"));
     }
@@ -145,7 +145,7 @@ mod tests {
             let debug = CommandStat { calls: 16, usec: 800_000, ..CommandStat::default() };
             second.status.command_stats.insert("debug".to_owned(), debug);
         });
-        assert_eq!(found.evidence[0], "slow log: at least 32 × DEBUG SLEEP, at most 50.0 ms");
+        assert_eq!(found.evidence[0], "slow log: at least 32 × DEBUG SLEEP, longest 50.0 ms");
         assert!(!found.next.contains("fewer keys"), "DEBUG has no keys: {}", found.next);
     }
 

@@ -151,12 +151,12 @@ pub(super) mod tests {
         assert_eq!(
             said([wake(0.5, 2), ping(0.5, 480, 0)])[1].as_deref(),
             Some(expected),
-            "the PING was answered by then"
+            "the server had answered the PING"
         );
         assert_eq!(
             said([ping(0.5, 1, 480), wake(0.5, 200)]),
             [None, None],
-            "redyno's threads were late as well"
+            "redyno's own threads were late, too"
         );
         assert_eq!(said([ping(0.5, 90, 190), wake(0.5, 1)]), [None, None]);
     }

@@ -20,9 +20,9 @@ use crate::{
 const SILENCE_S: f64 = 1.5;
 /// The advice to look at the process state: a stopped process has the state T, and a process that waits for a disk has
 /// the state D.
-const NEXT: &str = "on its host, ps -eo stat,wchan,cmd shows whether its process runs";
+const NEXT: &str = "on the server's host, ps -eo stat,wchan,cmd shows whether the server's process runs";
 /// The advice after a signal has stopped the server's process for a while.
-const STOPPED: &str = "find out what sent SIGSTOP to it";
+const STOPPED: &str = "find out what sent SIGSTOP to the process";
 
 /// Checks how long requests have waited without any reply.
 #[derive(Debug, Clone, Default)]

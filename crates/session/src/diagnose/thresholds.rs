@@ -58,9 +58,9 @@ pub(super) static STEAL: [Threshold; 1] = [Threshold {
     gauge: Gauge::HostSteal,
     from: 0.05,
     severity: Severity::Warning,
-    cause: "the hypervisor gives this machine's cores to others",
+    cause: "the hypervisor gives this machine's cores to other machines",
     beside: Gauge::HostCpu,
-    next: "vmstat 1 shows it as st; move to a machine with cores of its own",
+    next: "vmstat 1 shows this time as st; move to a machine with its own cores",
 }];
 
 /// Findings about CPU limits: the CPU limit of a cgroup stops the server or redyno. A limit that acts in 5 % of the
@@ -80,7 +80,7 @@ pub(super) static THROTTLED: [Threshold; 2] = [
         severity: Severity::Warning,
         cause: "the CPU limit of redyno's cgroup stops redyno",
         beside: Gauge::HostCpu,
-        next: "raise the limit (cpu.max), or run redyno elsewhere",
+        next: "raise the limit (cpu.max), or run redyno on another machine",
     },
 ];
 
@@ -92,7 +92,7 @@ pub(super) static SWAP: [Threshold; 2] = [
         severity: Severity::Problem,
         cause: "the server waits for memory that is on disk (swap)",
         beside: Gauge::HostSwapIn,
-        next: "free memory on its host, or lower maxmemory; vmstat 1 shows si and so",
+        next: "free memory on the server's host, or lower maxmemory; vmstat 1 shows swapping (si and so)",
     },
     Threshold {
         gauge: Gauge::HostSwapIn,
@@ -100,7 +100,7 @@ pub(super) static SWAP: [Threshold; 2] = [
         severity: Severity::Warning,
         cause: "this machine reads memory from swap",
         beside: Gauge::HostFreeMemory,
-        next: "free memory here; vmstat 1 shows si and so",
+        next: "free memory on this machine; vmstat 1 shows swapping (si and so)",
     },
 ];
 
@@ -118,9 +118,9 @@ static REFUSED: [Threshold; 4] = [
         gauge: Gauge::ListenDisabled,
         from: f64::MIN_POSITIVE,
         severity: Severity::Problem,
-        cause: "the server accepts no more connections: its limit -c is reached",
+        cause: "memcached accepts no more connections: its limit -c is reached",
         beside: Gauge::Clients,
-        next: "raise memcached's -c; stats conns shows who is connected",
+        next: "raise memcached's option -c; stats conns shows the connections",
     },
     Threshold {
         gauge: Gauge::EvictedClients,
@@ -128,7 +128,7 @@ static REFUSED: [Threshold; 4] = [
         severity: Severity::Warning,
         cause: "the server closes connections that use too much memory",
         beside: Gauge::ClientMemory,
-        next: "CLIENT LIST shows tot-mem; CONFIG SET maxmemory-clients raises the limit",
+        next: "CLIENT LIST shows the memory of each client (tot-mem); CONFIG SET maxmemory-clients raises the limit",
     },
     Threshold {
         gauge: Gauge::HostListenOverflows,
@@ -136,7 +136,7 @@ static REFUSED: [Threshold; 4] = [
         severity: Severity::Warning,
         cause: "an accept queue on this machine is full: connections are refused",
         beside: Gauge::AcceptQueue,
-        next: "ss -ltn shows it (Recv-Q above Send-Q); raise tcp-backlog and net.core.somaxconn",
+        next: "ss -ltn shows the full queue (Recv-Q above Send-Q); raise tcp-backlog and net.core.somaxconn",
     },
 ];
 
@@ -148,16 +148,16 @@ static OUTPUT: [Threshold; 2] = [
         severity: Severity::Warning,
         cause: "the server closes connections that do not read their replies",
         beside: Gauge::ClientMemory,
-        next: "CLIENT LIST shows omem; read faster, or raise client-output-buffer-limit",
+        next: "read replies faster, or raise client-output-buffer-limit; CLIENT LIST shows the buffers (omem)",
     },
     // A normal client has no limit, so its buffer grows until the server's memory is full.
     Threshold {
         gauge: Gauge::OutputBuffer,
         from: 16_777_216.0,
         severity: Severity::Warning,
-        cause: "a client does not read its replies: they pile up in the server",
+        cause: "a client does not read its replies, which pile up in the server",
         beside: Gauge::ClientMemory,
-        next: "CLIENT LIST shows its omem, CLIENT KILL ID closes it",
+        next: "CLIENT LIST shows the size of its replies (omem), and CLIENT KILL ID closes its connection",
     },
 ];
 
@@ -177,7 +177,7 @@ pub(super) static DEFRAG: [Threshold; 1] = [Threshold {
     gauge: Gauge::Defrag,
     from: 10.0,
     severity: Severity::Note,
-    cause: "active defragmentation uses a part of the main thread",
+    cause: "active defragmentation uses a part of the main thread's time",
     beside: Gauge::Fragmentation,
     next: "CONFIG SET active-defrag-cycle-max limits it",
 }];
@@ -190,7 +190,7 @@ pub(super) static FULL: [Threshold; 1] = [Threshold {
     severity: Severity::Warning,
     cause: "a network interface of this machine is full",
     beside: Gauge::HostNetOut,
-    next: "send fewer bytes, or use a faster network; sar -n DEV 1 shows which interface (%ifutil)",
+    next: "send fewer bytes, or use a faster network; sar -n DEV 1 shows the use of each interface (%ifutil)",
 }];
 
 /// Returns the finding about refused connections or about a nearly full accept queue.
@@ -222,7 +222,7 @@ pub(super) fn output(now: &RecentState, stands: bool) -> Option<Finding> {
     let client = callers::with_output(now, least);
     // If the server has closed the connection already, another client may have the largest buffer now.
     let largest = client.as_ref().filter(|_| finding.long == OUTPUT[0].cause);
-    finding.evidence.extend(largest.map(|client| format!("the largest buffer is that of {client}")));
+    finding.evidence.extend(largest.map(|client| format!("client {client} has the largest buffer")));
     Some(finding.naming("client", client.as_deref()))
 }
 
@@ -232,7 +232,7 @@ pub(super) fn data(now: &RecentState, stands: bool) -> Option<Finding> {
         let is_failed = now.gauge(gauge).is_some_and(|is_good| is_good == 0.0);
         is_failed.then(|| Finding::of(Severity::Warning, cause, cause).with([], next))
     };
-    let space = "df -h on its host; the server's log has the reason";
+    let space = "run df -h on the server's host; the server's log shows the reason";
     of(&DATA, now, stands)
         .or_else(|| failed(Gauge::AofOk, "the last write to the append-only file failed", space))
         .or_else(|| failed(Gauge::SavedOk, "the last snapshot failed: the server may refuse writes", space))

@@ -132,7 +132,7 @@ fn without_two_values_a_text_explains_how_to_get_a_curve() {
     for model in [turned([]), turned([on(50)])] {
         for (width, height) in [(120, 36), (80, 24), (46, 14)] {
             let shown = text(&model, width, height);
-            assert!(shown.contains("no knob has two values") && shown.contains(":sweep"), "{shown}");
+            assert!(shown.contains("needs two values of a knob") && shown.contains(":sweep"), "{shown}");
         }
     }
 }

@@ -6,7 +6,11 @@ use super::{super::plan, *};
 const FINDS: [(&str, f64, &[&str]); 7] = [
     ("stall", 23.5, &["stall: a request took 1.0", "← DEBUG sleep 1.00 s from 127.0.0.1"]),
     ("slow", 63.01, &["slowlog: 38.1 ms EVAL", "EVAL 38.1 ms from 127.0.0.1"]),
-    ("fork", 31.0, &["fork: a fork held the server for 570 µs", "near: a fork held the server for 570 µs"]),
+    (
+        "fork",
+        31.0,
+        &["fork: a fork blocked the server for 570 µs", "near: a fork blocked the server for 570 µs"],
+    ),
     ("knob", 11.997, &["segment 2 begins: clients 100"]),
     ("turned", 43.0, &["segment 3: pipeline 16"]),
     ("outage", 25.75, &["load lost: 200 of 200"]),
