@@ -72,9 +72,9 @@ impl Model {
             }
         }
         let and_then = match asked {
-            ExperimentSpec::Ab(_) => " and back, many times",
+            ExperimentSpec::Ab(_) => " and back to the old value, many times",
             ExperimentSpec::Script(_) => {
-                " by the script; redyno restores the old values at the end of the session"
+                ", as the script says; redyno restores the old values at the end of the session"
             }
             ExperimentSpec::Sweep(..) | ExperimentSpec::Find(..) => {
                 "; redyno restores the old values at the end"
@@ -270,7 +270,7 @@ mod tests {
         let rate = session.knobs.rate.unwrap();
         assert!((9_700..=10_000).contains(&rate), "{rate}");
         assert_eq!(session.model.panel.wanted, session.knobs, "the answer holds");
-        assert!(session.said().starts_with("find p99<1ms: p99<1ms is kept up to "), "{}", session.said());
+        assert!(session.said().starts_with("find p99<1ms: p99<1ms is kept"), "{}", session.said());
         assert!(session.model.contexts().contains(&Context::Answer));
         session.press("c");
         assert!(session.model.experiment().is_none());
@@ -311,7 +311,7 @@ mod tests {
             assert!(!session.is_running());
             assert_eq!((session.knobs.clients, session.knobs.load), (7, true));
             assert!(
-                session.said().ends_with("ended early: somebody changed a knob meanwhile"),
+                session.said().ends_with("changed a knob during the experiment"),
                 "{}",
                 session.said()
             );
@@ -358,7 +358,7 @@ mod tests {
         let InputMode::Asking(UserQuestion::Experiment { question, .. }) = &session.model.mode else {
             panic!("not asked")
         };
-        assert!(question.starts_with("CONFIG SET appendfsync always and back, many times"), "{question}");
+        assert!(question.starts_with("CONFIG SET appendfsync always and back to the old value"), "{question}");
         session.press("n");
         assert!(session.model.experiment().is_none());
         session.press(":ab config appendfsync always\ny");
@@ -381,7 +381,7 @@ mod tests {
             "at 0s config hz 20, config maxmemory 1mb\nat 5s config hz 50\nat 9s config hz 20\nat 10s end";
         let script = ExperimentSpec::script("a", text, &Knobs::default()).unwrap();
         let question = session.model.question_of(&script).unwrap();
-        assert!(question.starts_with("CONFIG SET hz 20, 50; maxmemory 1mb by the script;"), "{question}");
+        assert!(question.starts_with("CONFIG SET hz 20, 50; maxmemory 1mb, as the script says;"), "{question}");
         assert!(
             question.contains("4.77 MiB are used: writes will fail. This affects everybody"),
             "{question}"

@@ -31,7 +31,7 @@ impl Model {
         if let Order::Prefill(Knobs { load: false, .. }) = order {
             self.show_message(
                 Tone::Info,
-                "redyno will write the keys when you switch the load on, before it begins to measure",
+                "redyno writes the keys when you turn the load on, and then begins to measure",
             );
         }
         self.request(order);

@@ -36,12 +36,12 @@ const STEPS: [TourStep; 9] = [
         is_done: |model| model.panel.wanted.clients == model.initial.clients,
     },
     TourStep {
-        text: "↓ selects pipeline. Enter 16 Enter keeps 16 requests of each client in flight.",
+        text: "↓ selects pipeline. Type Enter 16 Enter for 16 requests in flight per client.",
         keys: &[KeyCode::Down, KeyCode::Enter, KeyCode::Char('1'), KeyCode::Char('6'), KeyCode::Enter],
         is_done: |model| model.panel.wanted.pipeline > model.initial.pipeline,
     },
     TourStep {
-        text: "Throughput rises: fewer syscalls. ↓ selects rate. Enter 5k Enter sets it.",
+        text: "Throughput rises: fewer syscalls. ↓ selects rate. Type Enter 5k Enter.",
         keys: &[KeyCode::Down, KeyCode::Enter, KeyCode::Char('5'), KeyCode::Char('k'), KeyCode::Enter],
         is_done: |model| model.panel.wanted.rate.is_some(),
     },

@@ -37,7 +37,7 @@ const OVERVIEW: ScreenRow = ScreenRow {
     key: '1',
     keys: key_table! {
         in Context::Screen(Screen::Overview);
-        &[does(&[on('L')], "linear or logarithmic axis of the throughput", Model::turn_spread)],
+        &[does(&[on('L')], "linear or logarithmic throughput axis", Model::turn_spread)],
             "L", Some(("L", "log axis", 9)),
             "Show the throughput on a logarithmic axis, which has room for all segments. \
              Press L again for a linear axis, which shows the details of the last segment or of the segment at the cursor.";

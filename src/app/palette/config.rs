@@ -218,7 +218,7 @@ mod tests {
     fn without_a_load_the_keys_are_written_when_the_load_is_switched_on() {
         let mut model = model_with_prefill(&Knobs { load: false, ..on("get", 1000) });
         assert_eq!(say(&mut model, "prefill").len(), 1);
-        assert!(model.message().unwrap().text.starts_with("redyno will write the keys when"));
+        assert!(model.message().unwrap().text.starts_with("redyno writes the keys when"));
     }
 
     #[test]

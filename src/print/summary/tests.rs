@@ -180,7 +180,7 @@ fn a_client_that_was_the_limit_is_reported_with_its_segments() {
     }
     let expected = |segment, share| {
         format!(
-            "finding   seg {segment}: client limit: load-0 uses {share} of a core; run redyno on another host"
+            "finding   seg {segment}: client limit: thread load-0 uses {share} of a core; run redyno on another host"
         )
     };
     let text = summary(&timeline, &[], &[]);

@@ -241,7 +241,7 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
     match (baseline, model.pinned) {
         (Some(base), _) if base.start.segment != number => details(paint, inside, model, segment, base),
         (Some(_), _) => {
-            let text = "select another segment to compare it with this one";
+            let text = "select another segment to compare both segments";
             paint.text(row(inside, 2), text, Ink::Faint);
         }
         (None, Some(lost)) => {

@@ -284,7 +284,7 @@ mod tests {
     fn the_pace_of_a_file_is_described_in_words() {
         let knobs = Knobs { rate: Some(634), arrivals: Arrivals::Times, ..Knobs::default() };
         assert!(
-            load(&knobs, 200).contains("in flight each, 634/s due as in the file: "),
+            load(&knobs, 200).contains("634/s due as in the file: "),
             "{}",
             load(&knobs, 200)
         );

@@ -196,7 +196,7 @@ pub(super) mod tests {
         let mut stretch = stretch(&[(0.1, 0.0), (0.2, 0.0), (0.95, 0.0)], 1000);
         let workers = &mut stretch.client.as_mut().unwrap().workers;
         workers.iter_mut().zip([0, 3, 3]).for_each(|(worker, agent)| worker.agent = Some(agent));
-        assert!(text(&stretch).contains("load-1 of agent 3 uses 95 % of a core"), "{}", text(&stretch));
+        assert!(text(&stretch).contains("thread load-1 of agent 3 uses 95 % of a core"), "{}", text(&stretch));
     }
 
     #[test]
@@ -205,7 +205,7 @@ pub(super) mod tests {
         stretch.client.as_mut().unwrap().workers[0].spun = Some(0.6);
         assert_eq!(text(&stretch), "");
         stretch.client.as_mut().unwrap().workers[0].spun = Some(0.05);
-        assert_eq!(text(&stretch), "load-0 uses 94 % of a core");
+        assert_eq!(text(&stretch), "thread load-0 uses 94 % of a core");
     }
 
     #[test]
@@ -224,9 +224,9 @@ pub(super) mod tests {
 
     #[test]
     fn each_rule_names_the_worker_and_the_figure() {
-        assert_eq!(text(&stretch(&[(0.5, 0.0), (0.97, 0.0)], 1_000)), "load-1 uses 97 % of a core");
+        assert_eq!(text(&stretch(&[(0.5, 0.0), (0.97, 0.0)], 1_000)), "thread load-1 uses 97 % of a core");
         let waits = text(&stretch(&[(0.3, 0.41), (0.3, 0.1)], 1_000));
-        assert_eq!(waits, "load-0 waits 41 % of the time for a core");
+        assert_eq!(waits, "thread load-0 waits 41 % of the time for a core");
         let unread = text(&stretch(&[(0.3, 0.0)], 200_000));
         assert_eq!(unread, "replies wait 200 µs before redyno reads them; the p50 service time is 300 µs");
         let all = text(&stretch(&[(0.95, 0.3)], 200_000));

@@ -44,7 +44,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     };
     let in_io = io.map(|share| {
         format!(
-            "it spends only {} of its time on commands, and the rest on reading and writing",
+            "the server spends only {} of this time on commands, and the rest on reading and writing",
             units::percent(share)
         )
     });

@@ -24,7 +24,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let is_storm = each.is_some_and(|each| each >= STORM);
     let severity =
         if slowed.is_some() || usual.is_some() || is_storm { Severity::Warning } else { Severity::Note };
-    let short = format!("{} keys evicted", units::rate(per_s));
+    let short = format!("{} evictions", units::rate(per_s));
     let before = usual.map(|usual| format!(", {} before", units::count(usual))).unwrap_or_default();
     let status = now.status()?;
     let policy = status.policy.as_ref().map(|policy| format!("policy {policy}"));
@@ -87,7 +87,7 @@ mod tests {
             second.ping(&[(200_000, 90), (12_000_000, 10)]);
         });
         assert_eq!((storm.rule, storm.severity), ("eviction", Severity::Warning));
-        assert_eq!(storm.long, "writes make the server evict keys: 12.0 k/s keys evicted");
+        assert_eq!(storm.long, "writes make the server evict keys: 12.0 k/s evictions");
         assert!(found(4, evict).iter().all(|found| found.severity == Severity::Note));
         let replaced = first(4, |second| {
             evict(second);

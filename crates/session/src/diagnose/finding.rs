@@ -117,7 +117,7 @@ impl Finding {
         self.severity > Severity::Note || self.is_news
     }
 
-    /// Returns the whole finding in one line: `client limit: load-0 uses 97 % of a core; run redyno on another host`.
+    /// Returns the whole finding in one line: `client limit: thread load-0 uses 97 % of a core; run redyno on another host`.
     pub fn line(&self) -> String {
         let why = match self.is_brief && !self.evidence.is_empty() {
             true => self.evidence.join(", "),

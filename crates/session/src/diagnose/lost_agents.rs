@@ -93,7 +93,7 @@ impl LostAgents {
         let (first, _) = lost.first()?;
         let all = self.agents.len();
         let mut names: Vec<_> =
-            lost.iter().map(|(number, agent)| format!("{number} on {}", agent.host)).collect();
+            lost.iter().map(|(number, agent)| format!("agent {number} on {}", agent.host)).collect();
         names.truncate(MOST_NAMED);
         names.extend(lost.len().checked_sub(MOST_NAMED).filter(|n| *n > 0).map(|n| format!("{n} more")));
         let short = format!("{} of {all} agents lost", lost.len());
@@ -141,7 +141,7 @@ mod tests {
         for agent in 0..8 {
             assert!(push(1.0, joined(agent)).is_empty());
         }
-        let line = "lost agents: 1 of 8 agents lost, so the load lacks about 12 % of its requests: 3 on load; check the machines of the lost agents; to replace an agent, run `redyno agent --index 3` with the same bus and session";
+        let line = "lost agents: 1 of 8 agents lost, so the load lacks about 12 % of its requests: agent 3 on load; check the machines of the lost agents; to replace an agent, run `redyno agent --index 3` with the same bus and session";
         assert_eq!(push(5.0, EventKind::AgentLost { agent: 3, host: host() }), [line]);
         assert!(push(6.0, EventKind::AgentLost { agent: 0, host: host() }).is_empty());
         assert!(push(7.0, EventKind::AgentBack { agent: 3, host: host() }).is_empty());

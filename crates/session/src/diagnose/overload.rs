@@ -95,7 +95,7 @@ impl Rule for Overload {
         let is_slow = sent < REACHED * due && total.behind_us >= LATE_US && due - sent > stalled;
         let is_shed = shed >= SHED && total.shed as f64 > stalled;
         let reached = OpenLoopResult { ops_per_s: total.ops_per_s, shed, behind_us: total.behind_us };
-        (is_slow || is_shed).then(|| reached.finding(rate, " at the most"))
+        (is_slow || is_shed).then(|| reached.finding(rate, " at the maximum"))
     }
 }
 
@@ -107,13 +107,13 @@ fn rate(segment: Option<&Segment>) -> Option<u32> {
 impl OpenLoopResult {
     /// Returns the finding that the `rate` is not reached. `trend` describes the change of the send lag.
     fn finding(&self, rate: u32, trend: &str) -> Finding {
-        let mut known_by = format!("{} of {}", units::count(self.ops_per_s), units::rate(f64::from(rate)));
+        let mut known_by = format!("answered {} of {}", units::count(self.ops_per_s), units::rate(f64::from(rate)));
         if self.shed >= SHED {
             known_by += &format!(", {} shed", units::percent(self.shed));
         }
         if self.behind_us >= CAUGHT_UP_US {
             let behind = units::latency(self.behind_us.saturating_mul(1000));
-            known_by += &format!(", {behind} behind{trend}");
+            known_by += &format!(", send lag {behind}{trend}");
         }
         Finding {
             is_brief: true,
@@ -164,9 +164,9 @@ mod tests {
         let mut watch = watch(at(1_000_000));
         let said: Vec<_> = (1..=4).map(|n| tick(&mut watch, 22_000, 0, n * 228_000)).collect();
         assert_eq!(said[0], None, "one tick is no trend");
-        assert_eq!(said[3].as_deref(), Some("88.0 k of 1.00 M/s, 912 ms behind, growing"));
+        assert_eq!(said[3].as_deref(), Some("answered 88.0 k of 1.00 M/s, send lag 912 ms, growing"));
         let said: Vec<_> = (0..12).map(|n| tick(&mut watch, 400_000, 0, 912_000 - n * 80_000)).collect();
-        assert!(said[6].as_ref().unwrap().ends_with("432 ms behind, catching up"), "{said:?}");
+        assert!(said[6].as_ref().unwrap().ends_with("send lag 432 ms, catching up"), "{said:?}");
         assert_eq!(said[11], None);
     }
 
@@ -308,7 +308,7 @@ mod tests {
         let said = of_segment(&Segment::new(0.0, 3, at(1_000_000)), &total, None);
         assert_eq!(
             said[0].line(),
-            format!("overload: 88.0 k of 1.00 M/s, 9.10 s behind at the most; {NEXT}")
+            format!("overload: answered 88.0 k of 1.00 M/s, send lag 9.10 s at the maximum; {NEXT}")
         );
     }
 }

@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(
             (found(1, 0), found(1, 0)),
             (Vec::new(), Vec::new()),
-            "five times 200 µs, but not 1 ms more"
+            "five times 200 µs is less than 1 ms more"
         );
     }
 }

@@ -31,7 +31,7 @@ pub enum Interruption {
     #[error("{0}")]
     Fleet(String),
     /// The user or another client of the session changed a knob or a parameter.
-    #[error("somebody changed a knob meanwhile")]
+    #[error("somebody changed a knob during the experiment")]
     Turned,
     /// The session ends.
     #[error("the session ended early")]

@@ -143,7 +143,7 @@ fn a_change_by_the_user_ends_a_sweep_and_is_kept() {
         orders.into_iter().for_each(|order| peers[0].order(order));
     }
     drop(session);
-    assert_eq!(interruption(&sweep), "somebody changed a knob meanwhile");
+    assert_eq!(interruption(&sweep), "somebody changed a knob during the experiment");
     let hz = Parameter::named("hz").unwrap();
     assert_eq!(last, [Order::SetConfig { parameter: hz, to: "10".to_owned() }]);
 }

@@ -111,9 +111,9 @@ impl Client {
         if workers[worker].receives {
             return RECEIVERS.to_owned();
         }
-        let Some(agent) = workers[worker].agent else { return format!("load-{worker}") };
+        let Some(agent) = workers[worker].agent else { return format!("thread load-{worker}") };
         let number = workers[..worker].iter().filter(|other| other.agent == Some(agent)).count();
-        format!("load-{number} of agent {agent}")
+        format!("thread load-{number} of agent {agent}")
     }
 
     /// Returns the cost of these workers. The latencies in the result are empty.

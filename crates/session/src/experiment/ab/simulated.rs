@@ -111,7 +111,7 @@ fn an_ab_that_compares_redyno_with_itself_ends_after_three_pairs() {
     let (pairs, ending) = run(0.99);
     let Some(Ending::Undecided(words)) = ending else { panic!("{ending:?}") };
     assert!(
-        words.starts_with("redyno itself is the limit for both A and B: load-0 uses 99 % of a core; "),
+        words.starts_with("redyno itself is the limit for both A and B: thread load-0 uses 99 % of a core; "),
         "{words}"
     );
     assert_eq!(pairs, 3);
