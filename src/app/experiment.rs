@@ -310,11 +310,7 @@ mod tests {
             session.press(":clients 7\n");
             assert!(!session.is_running());
             assert_eq!((session.knobs.clients, session.knobs.load), (7, true));
-            assert!(
-                session.said().ends_with("changed a knob during the experiment"),
-                "{}",
-                session.said()
-            );
+            assert!(session.said().ends_with("changed a knob during the experiment"), "{}", session.said());
             session.go_on(20);
             assert_eq!(session.knobs.clients, 7);
             session.press("u");
@@ -358,7 +354,10 @@ mod tests {
         let InputMode::Asking(UserQuestion::Experiment { question, .. }) = &session.model.mode else {
             panic!("not asked")
         };
-        assert!(question.starts_with("CONFIG SET appendfsync always and back to the old value"), "{question}");
+        assert!(
+            question.starts_with("CONFIG SET appendfsync always and back to the old value"),
+            "{question}"
+        );
         session.press("n");
         assert!(session.model.experiment().is_none());
         session.press(":ab config appendfsync always\ny");
@@ -381,7 +380,10 @@ mod tests {
             "at 0s config hz 20, config maxmemory 1mb\nat 5s config hz 50\nat 9s config hz 20\nat 10s end";
         let script = ExperimentSpec::script("a", text, &Knobs::default()).unwrap();
         let question = session.model.question_of(&script).unwrap();
-        assert!(question.starts_with("CONFIG SET hz 20, 50; maxmemory 1mb, as the script says;"), "{question}");
+        assert!(
+            question.starts_with("CONFIG SET hz 20, 50; maxmemory 1mb, as the script says;"),
+            "{question}"
+        );
         assert!(
             question.contains("4.77 MiB are used: writes will fail. This affects everybody"),
             "{question}"

@@ -74,7 +74,8 @@ impl Model {
     /// Starts or pauses playing. At the end of the recording, playing starts again from its beginning.
     pub(super) fn toggle_play(&mut self) {
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.read.is_none()) else {
-            let reading = "redyno is still reading the recording; wait until redyno has read the whole recording";
+            let reading =
+                "redyno is still reading the recording; wait until redyno has read the whole recording";
             return self.show_message(Tone::Info, reading);
         };
         playback.is_playing = !playback.is_playing;

@@ -149,7 +149,9 @@ fn the_start_and_end_of_a_client_limit_are_printed() {
     let printed: Vec<_> = printed.iter().map(|line| line.split_at(8)).collect();
     assert_eq!(printed[0].0, "   1.0 s", "{all:?}");
     assert!(
-        printed[0].1.starts_with("  client limit: thread load-0 uses 97 % of a core; run redyno on another host"),
+        printed[0]
+            .1
+            .starts_with("  client limit: thread load-0 uses 97 % of a core; run redyno on another host"),
         "{all:?}"
     );
     assert_eq!(printed[1..], [("   3.0 s", "  client limit: no longer")]);

@@ -283,11 +283,7 @@ mod tests {
     #[test]
     fn the_pace_of_a_file_is_described_in_words() {
         let knobs = Knobs { rate: Some(634), arrivals: Arrivals::Times, ..Knobs::default() };
-        assert!(
-            load(&knobs, 200).contains("634/s due as in the file: "),
-            "{}",
-            load(&knobs, 200)
-        );
+        assert!(load(&knobs, 200).contains("634/s due as in the file: "), "{}", load(&knobs, 200));
         assert!(load_in_short(&knobs).contains(" × 1, 634/s as in the file: "), "{}", load_in_short(&knobs));
     }
 

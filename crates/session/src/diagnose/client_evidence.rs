@@ -196,7 +196,11 @@ pub(super) mod tests {
         let mut stretch = stretch(&[(0.1, 0.0), (0.2, 0.0), (0.95, 0.0)], 1000);
         let workers = &mut stretch.client.as_mut().unwrap().workers;
         workers.iter_mut().zip([0, 3, 3]).for_each(|(worker, agent)| worker.agent = Some(agent));
-        assert!(text(&stretch).contains("thread load-1 of agent 3 uses 95 % of a core"), "{}", text(&stretch));
+        assert!(
+            text(&stretch).contains("thread load-1 of agent 3 uses 95 % of a core"),
+            "{}",
+            text(&stretch)
+        );
     }
 
     #[test]

@@ -107,7 +107,8 @@ fn rate(segment: Option<&Segment>) -> Option<u32> {
 impl OpenLoopResult {
     /// Returns the finding that the `rate` is not reached. `trend` describes the change of the send lag.
     fn finding(&self, rate: u32, trend: &str) -> Finding {
-        let mut known_by = format!("answered {} of {}", units::count(self.ops_per_s), units::rate(f64::from(rate)));
+        let mut known_by =
+            format!("answered {} of {}", units::count(self.ops_per_s), units::rate(f64::from(rate)));
         if self.shed >= SHED {
             known_by += &format!(", {} shed", units::percent(self.shed));
         }
