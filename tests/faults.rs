@@ -385,5 +385,5 @@ fn a_server_that_was_stopped_is_called_slow_and_never_the_clients_limit() {
     running.signal(Signal::INT);
     let out = running.end().out;
     let stopped = out.split("slow server: ").nth(1).unwrap();
-    assert!(!stopped.contains("client limit: load"), "{out}");
+    assert!(!stopped.contains("client limit: thread load"), "{out}");
 }

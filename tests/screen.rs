@@ -21,7 +21,7 @@ fn without_a_target_it_drives_the_built_in_server_unless_one_listens_on_the_usua
     let somebody_listens = TcpStream::connect(("127.0.0.1", 6379)).is_ok();
     let mut terminal = Terminal::start(&redyno(&[]), 120, 36);
     if somebody_listens {
-        terminal.wait_for_text("load off: only PING and read-only commands are sent");
+        terminal.wait_for_text("load off: redyno sends only PING and read-only commands");
     } else {
         terminal.wait_for_text("built-in server, 127.0.0.1:");
         terminal.wait_for("throughput", |screen| {
@@ -236,7 +236,7 @@ fn segments_are_compared_and_the_log_is_searched_while_the_load_runs() {
     terminal.press("4");
     terminal.wait_for_text("2 segments");
     terminal.press(&format!("{DOWN}b"));
-    terminal.wait_for_text("segment 1 is the baseline; b again unpins it");
+    terminal.wait_for_text("segment 1 is the baseline; press b again");
     terminal.wait_for_text("ops/s vs 1");
     terminal.press("2");
     terminal.wait_for("the baseline beside the present", |screen| {

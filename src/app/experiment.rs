@@ -385,7 +385,7 @@ mod tests {
             "{question}"
         );
         assert!(
-            question.contains("4.77 MiB are used: writes will fail. This affects everybody"),
+            question.contains("4.77 MiB are used: writes will fail. This affects all users"),
             "{question}"
         );
     }

@@ -157,7 +157,11 @@ mod tests {
             second.host.server = Some(process(7, 0.09));
             second.host.busy = vec![process(70, 0.84)];
         });
-        assert!(found.long.starts_with("the server waits for a core for 40 % of the time"), "{}", found.long);
+        assert!(
+            found.long.starts_with("while it has work, the server waits 40 % of the time for a core"),
+            "{}",
+            found.long
+        );
     }
 
     #[test]

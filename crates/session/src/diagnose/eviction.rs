@@ -118,7 +118,10 @@ mod tests {
             second.status.gauges.set(Gauge::MaxMemory, Some(f64::from(100 << 20)));
             second.status.policy = Some("noeviction".to_owned());
         });
-        assert_eq!(found.long, "97.0 MiB of 100 MiB are used; at the limit, writes will be refused");
+        assert_eq!(
+            found.long,
+            "the server uses 97.0 MiB of 100 MiB; at the limit, the server refuses writes"
+        );
         assert_eq!(found.severity, Severity::Warning);
     }
 }

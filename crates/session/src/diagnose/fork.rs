@@ -70,7 +70,7 @@ mod tests {
             }
         });
         assert_eq!(found.long, "a fork blocked the server for 38.0 ms, to write a snapshot");
-        assert_eq!(found.evidence[1], "2.86 MiB of memory copied because clients changed it");
+        assert_eq!(found.evidence[1], "2.86 MiB of memory copied because clients wrote to it");
     }
 
     #[test]

@@ -266,7 +266,7 @@ mod tests {
     fn shed_requests_are_reported_even_if_none_waits() {
         let mut watch = watch(at(1_000_000));
         let said = tick(&mut watch, 100_000, 150_000, 9000);
-        assert_eq!(said.as_deref(), Some("400 k of 1.00 M/s, 60 % shed"));
+        assert_eq!(said.as_deref(), Some("answered 400 k of 1.00 M/s, 60 % shed"));
     }
 
     /// Returns a second of a load at 1000/s. `refused` requests failed in this second, and `lost` requests belonged to

@@ -130,7 +130,7 @@ mod tests {
         let [(first, lower), (second, restarted)] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((first.as_str(), lower.short.as_str()), ("1", "hit rate 60 %"));
         assert_eq!((second.as_str(), restarted.short.as_str()), ("2", "hit rate 10 %"));
-        assert!(lower.next.contains("have expired"), "{}", lower.next);
+        assert!(lower.next.contains("keys expired"), "{}", lower.next);
         assert_eq!(restarted.next, "the server was restarted, and the prefilled keys are gone");
     }
 }
