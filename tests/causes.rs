@@ -119,7 +119,7 @@ fn a_fork_is_named_with_its_length() {
     let server = filled(&[], "3000000", "200");
     let running = watch(server.port(), 2);
     server.cli(&["BGSAVE"]);
-    running.wait_for_lines(1, "fork: a fork blocked the server for");
+    running.wait_for_lines(1, "fork: a fork paused the server for");
 }
 
 #[test]

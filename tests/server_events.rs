@@ -144,7 +144,7 @@ fn a_snapshot_is_a_fork_and_a_save() {
         // Fast enough to be two within a second, or one within a poll.
         for _ in 0..3 {
             assert_eq!(server.cli(&["BGSAVE"]), "Background saving started");
-            assert!(event(&messages, "fork", "").starts_with("a fork blocked the server for "));
+            assert!(event(&messages, "fork", "").starts_with("a fork paused the server for "));
             assert!(event(&messages, "save", "ended").ends_with(": ok"));
         }
     }

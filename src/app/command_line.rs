@@ -230,7 +230,7 @@ mod tests {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         begin(&mut model, 1, Knobs { times: None, ..timed }, None);
         assert_eq!(copied(&mut model), None);
-        assert!(model.message().unwrap().text.starts_with("a recording does not contain the times"));
+        assert!(model.message().unwrap().text.starts_with("this load needs the times"));
     }
 
     #[test]

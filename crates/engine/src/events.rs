@@ -143,7 +143,7 @@ event_kinds! {
         format!("{of} {last_ms} ms, the longest so far {max_ms} ms");
     /// The server forked. The fork blocked the server for `held_us` microseconds.
     Forked { held_us: Option<u64> } "fork"
-        held_us.map_or("a fork".to_owned(), |us| format!("a fork blocked the server for {}", micros(us)));
+        held_us.map_or("a fork".to_owned(), |us| format!("a fork paused the server for {}", micros(us)));
     /// A child process began to write a snapshot.
     SnapshotBegan "save" "a snapshot began";
     /// A snapshot ended. The length is unknown if the whole snapshot took place between two polls.

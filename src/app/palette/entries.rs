@@ -87,7 +87,10 @@ mod tests {
     fn a_slow_command_and_a_client_are_found_by_their_names_and_shown_in_full() {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         press(&mut model, "o");
-        assert!(model.message().unwrap().text.starts_with("no slow command"), "nothing to show");
+        assert!(
+            model.message().unwrap().text.starts_with("this session has no slow command"),
+            "nothing to show"
+        );
         let client = ClientRow {
             id: 7,
             address: Some("10.0.0.7:51234".to_owned()),

@@ -197,8 +197,7 @@ fn prefill(model: &Model) -> Option<String> {
 fn idle(model: &Model) -> String {
     let questions = model.timeline().words().questions;
     // With several nodes, the next step is the Nodes screen.
-    let next =
-        if model.tracks.len() > 1 { "press 7 to see the nodes" } else { "press l to turn the load on" };
+    let next = if model.tracks.len() > 1 { "press 7 for the nodes" } else { "press l to start" };
     format!("load off: redyno sends only {questions}; {next}")
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000
-//!  602 ms, near: a fork blocked the server for 412 µs      much too short for a cause
+//!  602 ms, near: a fork paused the server for 412 µs      much too short for a cause
 //! ```
 //! An event on the server is known only after the next poll. A server that hangs answers no poll.
 
@@ -303,12 +303,12 @@ mod tests {
         let fork = Event::new(23.0, EventKind::Forked { held_us: Some(412) });
         assert_eq!(
             words(delay(602), std::slice::from_ref(&fork)),
-            ", near: a fork blocked the server for 412 µs"
+            ", near: a fork paused the server for 412 µs"
         );
         let slow = slow(24.8, 590, "DEBUG sleep");
         assert_eq!(words(delay(602), &[fork.clone(), slow]), " ← DEBUG sleep 590 ms from 127.0.0.1:5000");
         let long = Event::new(23.5, EventKind::Forked { held_us: Some(580_000) });
-        assert_eq!(words(delay(602), &[fork, long]), " ← a fork blocked the server for 580 ms");
+        assert_eq!(words(delay(602), &[fork, long]), " ← a fork paused the server for 580 ms");
     }
 
     #[test]

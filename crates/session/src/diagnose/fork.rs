@@ -33,7 +33,7 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
         .map(|used| format!("{used} of data"));
     if let Some(us) = held_us {
         let severity = if us >= HELD_LONG_US { Severity::Problem } else { Severity::Warning };
-        let held = format!("a fork blocked the server for {}", units::latency(us.saturating_mul(1000)));
+        let held = format!("a fork paused the server for {}", units::latency(us.saturating_mul(1000)));
         let long = match (saves, rewrites) {
             (true, _) => format!("{held}, to write a snapshot"),
             (_, true) => format!("{held}, to rewrite the append-only file"),
@@ -69,7 +69,7 @@ mod tests {
                 second.events = vec![EventKind::Forked { held_us: Some(38_000) }];
             }
         });
-        assert_eq!(found.long, "a fork blocked the server for 38.0 ms, to write a snapshot");
+        assert_eq!(found.long, "a fork paused the server for 38.0 ms, to write a snapshot");
         assert_eq!(found.evidence[1], "2.86 MiB of memory copied because clients wrote to it");
     }
 

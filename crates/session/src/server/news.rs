@@ -256,7 +256,7 @@ mod tests {
         let saved = "total_forks:1\nlatest_fork_usec:1200\nrdb_bgsave_in_progress:0\nrdb_last_save_time:9\n\
                      rdb_last_bgsave_status:err";
         let expected = [
-            "fork: a fork blocked the server for 1.20 ms",
+            "fork: a fork paused the server for 1.20 ms",
             "save: a snapshot began",
             "save: a snapshot ended after 2 s: err",
         ];

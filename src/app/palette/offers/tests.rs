@@ -75,7 +75,7 @@ fn a_complete_setting_shows_its_effect_or_why_it_is_impossible() {
     let offers = model().offers("clients 200");
     let knobs = Knobs { clients: 200, ..Knobs::default() };
     assert_eq!((offers.len(), &offers[0].command), (1, &PaletteCommand::Set(knobs)));
-    assert_eq!(offers[0].help, "50 now, then 200");
+    assert_eq!(offers[0].help, "from 50 to 200");
     let offers = model().offers("clients 0");
     assert_eq!(offers[0].help, "clients must be between 1 and 18000, not 0");
     assert!(matches!(&offers[0].command, PaletteCommand::Refuse(_)));

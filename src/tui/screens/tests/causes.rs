@@ -100,7 +100,7 @@ fn an_event_that_is_far_too_short_is_near_but_not_a_cause() {
     assert!(!shown(&mut model, theme, (120, 36)).join("\n").contains("← a fork"));
     press(&mut model, KeyCode::Char('w'));
     let frozen = shown(&mut model, theme, (120, 36)).join("\n");
-    assert!(frozen.contains("602 ms, near: a fork blocked the server for 412 µs"), "{frozen}");
+    assert!(frozen.contains("602 ms, near: a fork paused the server for 412 µs"), "{frozen}");
 }
 
 /// Returns a model after ten seconds under load, then this many ticks without a reply.

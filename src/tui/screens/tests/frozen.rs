@@ -9,7 +9,7 @@ const FINDS: [(&str, f64, &[&str]); 7] = [
     (
         "fork",
         31.0,
-        &["fork: a fork blocked the server for 570 µs", "near: a fork blocked the server for 570 µs"],
+        &["fork: a fork paused the server for 570 µs", "near: a fork paused the server for 570 µs"],
     ),
     ("knob", 11.997, &["segment 2 begins: clients 100"]),
     ("turned", 43.0, &["segment 3: pipeline 16"]),

@@ -142,7 +142,7 @@ fn in_common(what: &EventKind) -> String {
     match what {
         EventKind::SlowCommand { command, .. } => command.clone(),
         EventKind::SlowEvent { of, .. } => of.clone(),
-        EventKind::Forked { .. } => "a fork blocked the server".to_owned(),
+        EventKind::Forked { .. } => "a fork paused the server".to_owned(),
         EventKind::MoreSlowCommands { .. } => "more entries".to_owned(),
         EventKind::Stalled { length_s: Some(_), .. } => "late replies to PING".to_owned(),
         other => other.to_string(),
