@@ -190,7 +190,7 @@ fn a_target_that_is_not_there_is_told_with_its_cause_and_comes_alive_when_it_sta
     let terminal = Terminal::start(&redyno(&["-p", &port, "--load", "--rate", "1000"]), 160, 36);
     terminal.wait_for_text("UNREACHABLE");
     terminal.wait_for_text("UNREACHABLE since ");
-    terminal.wait_for_text(&format!("trying again: nothing listens on 127.0.0.1:{port}"));
+    terminal.wait_for_text(&format!("tries again: nothing listens on 127.0.0.1:{port}"));
     terminal.wait_for_text("connection refused");
     server.restart();
     terminal.wait_until_gone("UNREACHABLE");
