@@ -74,9 +74,9 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<CaptureArgs>(
         "capture",
-        "Record the commands that MONITOR shows during a limited time, in a file for --trace",
+        "Run MONITOR for a limited time, and write the commands to a file for --trace",
     ),
-    row::<ReplayArgs>("replay", "Show a recording on the screen, and move through its time"),
+    row::<ReplayArgs>("replay", "Show a recording on the screen, and move to any time in it"),
     row::<SessionsArgs>("sessions", "List the recordings on this machine"),
     row::<CompareArgs>(
         "compare",
@@ -92,8 +92,11 @@ const COMMANDS: &[CommandRow] = &[
         "clean",
         "Remove the keys of a killed run, and restore the server parameters that the run changed",
     ),
-    row::<WorkloadsArgs>("workloads", "List workloads and series, or print one as a file to start from"),
-    row::<ConfigArgs>("config", "Show the default values and named targets in use, and the source of each"),
+    row::<WorkloadsArgs>(
+        "workloads",
+        "List workloads and series, or print one of them as a file that you can change",
+    ),
+    row::<ConfigArgs>("config", "Show the default values and the named targets, and where each one is set"),
     row::<HelpArgs>(
         "help",
         "Describe the fields of exports ('help formats') and of recordings ('help records')",

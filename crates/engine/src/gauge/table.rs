@@ -113,11 +113,11 @@ gauges! {
     MaxClients "connections_max" Clients "max" Count, Level InfoOrStat("maxclients", "max_connections"), 0.0 Never
         "The most connections that the server accepts.";
     ConnYields "connections_yields" Clients "yields" Count, Added Stat("conn_yields"), 0.0 Never
-        "How often since the previous poll a connection with more requests yielded to other connections (memcached's -R).";
+        "How often a connection with more requests yielded to other connections, since the previous poll (memcached's -R).";
     ListenDisabled "listen_disabled" Clients "accept stops" Count, Added Stat("listen_disabled_num"), 0.0 Some
-        "How often since the previous poll memcached stopped accepting connections because of the limit of connections.";
+        "How often memcached stopped accepting connections because of its connection limit, since the previous poll.";
     ListenDisabledTime "listen_disabled_us" Clients "not accepting" Micros, Added Stat("time_in_listen_disabled_us"), 0.0 Some
-        "Microseconds since the previous poll in which memcached accepted no connection.";
+        "Microseconds in which memcached accepted no connections, since the previous poll.";
     InputBuffer "connections_input_buffer" Clients "in buffer" Bytes,
         Level Info("client_recent_max_input_buffer"), 0.0 Never
         "The largest recent input buffer of a client, in bytes.";
