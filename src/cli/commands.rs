@@ -60,14 +60,14 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<BenchOptions>(
         "bench",
-        "Measure as redis-benchmark and valkey-benchmark do: their options, tests and output",
+        "Run a benchmark with the options, tests and output of redis-benchmark and valkey-benchmark",
     ),
     row::<MemtierOptions>(
         "memtier",
-        "Measure as memtier_benchmark does: its options, its table and its JSON",
+        "Run a benchmark with the options, the table and the JSON of memtier_benchmark",
     ),
-    row::<YcsbArgs>("ycsb", "Load and run as YCSB does: its options, properties, key names and output"),
-    row::<AgentArgs>("agent", "Send a part of the load of a session that runs on another machine"),
+    row::<YcsbArgs>("ycsb", "Run a YCSB workload with YCSB's options, properties, key names and output"),
+    row::<AgentArgs>("agent", "Send a part of the load for a session on another machine"),
     row::<DoctorArgs>(
         "doctor",
         "Watch a server for 30 s without load, and print one page about its problems",

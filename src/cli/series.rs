@@ -54,7 +54,7 @@ pub struct SeriesArgs {
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<ParameterValue>,
-    /// Run only the runs with this name; can be given several times
+    /// Use only the runs with this name; can be given several times
     #[arg(long, value_name = "RUN")]
     pub only: Vec<String>,
     /// Multiply requests, seconds, pauses and keys by this factor between 0 and 1
