@@ -35,7 +35,7 @@ const CONFLICTS_WITH_TRACE: &[&str] = &[
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// Number of clients: the connections that send requests [default: 50]
+    /// Number of clients (connections that send requests) [default: 50]
     #[arg(short = 'c', long, value_name = "CLIENTS", value_parser = count)]
     pub clients: Option<u32>,
     /// Pipeline: the number of requests that a client sends before it waits for the replies [default: 1]
@@ -48,8 +48,8 @@ pub struct LoadArgs {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: Option<GivenRate>,
     /// How --rate spaces requests. constant: equal gaps; poisson: random gaps; times: as in the file of --times or
-    /// --trace. With 'bursty 10x 1s/10s', the rate in 1 s of every 10 s is ten times the rate in the other 9 s, and
-    /// --rate is the mean [default: times with --times or --trace, else constant]
+    /// --trace. With 'bursty 10x 1s/10s', 1 s in every 10 s has ten times the rate of the other 9 s. --rate is then the
+    /// mean rate [default: times with --times or --trace, else constant]
     #[arg(long, value_name = "NAME", conflicts_with = "times")]
     pub arrivals: Option<Arrivals>,
     /// Open loop: send a request at each time in this file. The file has one time per line, in seconds since the start,
@@ -73,9 +73,9 @@ pub struct LoadArgs {
     /// together [default: no pauses]
     #[arg(long, value_name = "T")]
     pub think: Option<RandomLength>,
-    /// Make each client reconnect after this time, with TLS handshake and AUTH. Write the time as for --think. Before a
-    /// client reconnects, it waits for all outstanding replies. The first connection of each client is randomly shorter
-    /// [default: clients keep their connections]
+    /// Make each client reconnect after this time, with TLS handshake and AUTH. The forms of --think are possible, too.
+    /// Before a client reconnects, it waits for all outstanding replies. The first connection of each client is
+    /// randomly shorter [default: clients keep their connections]
     #[arg(long, value_name = "T")]
     pub session_length: Option<RandomLength>,
     /// Workload: a preset ('redyno workloads' lists them) or a TOML file [default: cache, SET:GET 1:10]
@@ -146,8 +146,8 @@ pub struct LoadArgs {
     /// Reply timeout in seconds. If a reply takes longer, redyno closes the connection and reconnects [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// On a cluster: the maximum number of connections in total, over all clients and nodes. A client connects to a
-    /// node only when it has a request for this node [default: as many as the limit of open files allows]
+    /// On a cluster: the maximum number of connections in total, over all clients and nodes. A client opens the
+    /// connection to a node before its first request to this node [default: as many as the limit of open files allows]
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_connections: Option<u32>,
     /// Which nodes get read-only requests, with a cluster or with a primary and its replicas: primary, replica, any

@@ -21,7 +21,7 @@ const NO_LOAD: &str =
 #[derive(Args, Debug, Clone, Copy, Default)]
 #[command(next_help_heading = "Target")]
 pub struct OneNodeArgs {
-    /// Use only the given server. Do not use the other nodes of its cluster, its replicas or its primary
+    /// Use only the given server, not the other nodes of its cluster, its replicas or its primary
     #[arg(long)]
     pub one_node: bool,
 }

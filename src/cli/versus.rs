@@ -40,8 +40,8 @@ counts as different, by chance.
 redyno measures at least nine pairs (about 70 s), then ends as soon as the verdict is clear. The comparison takes \
 at most three minutes. If there is no clear result by then, the verdict is 'not clear'. The comparison ends after \
 three pairs if redyno itself was the bottleneck for both A and B in each of these pairs.
-Exit codes: 0 B is as good as A or better; 3 B is worse; 4 the verdict is not clear; 1 failed; 2 bad usage; 130 \
-interrupted.";
+Exit codes: 0 B is at least as good as A; 3 B is worse than A; 4 the verdict is not clear; 1 failed; 2 bad usage; \
+130 interrupted.";
 
 /// The arguments of `redyno versus`.
 #[derive(Args, Debug, Clone)]
