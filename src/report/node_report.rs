@@ -248,7 +248,7 @@ mod tests {
         let tables = tables::all(&report);
         let found = tables.iter().flat_map(|table| &table.rows).find(|row| row.cells[0] == "slow node");
         let text = &found.unwrap().cells[2];
-        assert!(text.contains("PING p50 5.10 ms, 95.0 µs on the other nodes"), "{text}");
+        assert!(text.contains("PING p50 5.10 ms (other nodes: 95.0 µs)"), "{text}");
     }
 
     #[test]

@@ -95,7 +95,7 @@ mod tests {
         assert!(!stands(0, "timeout", 5000), "connections have their own findings");
         let whole = of_segment(&segment, &second(100, "OOM", 300), None);
         assert_eq!(whole[0].short, "75 % of the requests fail: OOM");
-        assert!(whole[0].long.ends_with("include only the other requests"));
+        assert!(whole[0].long.ends_with("include only successful requests"));
         let all = of_segment(&segment, &second(0, "OOM", 300), None);
         assert_eq!(all[0].long, "the server answers with errors: 100 % of the requests fail: OOM");
         assert_eq!(of_segment(&segment, &second(1000, "OOM", 300), None), []);
