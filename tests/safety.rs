@@ -245,7 +245,7 @@ fn looking_without_load_sends_read_only_commands_and_ping_only() {
         run(&["-p", &port, "--latency", "-i", "0.2"]).expect_code(0);
         let mut terminal =
             crate::support::terminal::Terminal::start(&redyno(&["-p", &port, "--no-load"]), 100, 30);
-        terminal.wait_for_text("load off: only PING and read-only commands are sent");
+        terminal.wait_for_text("load off: redyno sends only PING and read-only commands");
         terminal.press("q");
         assert_eq!(terminal.end().0, Some(0));
         let mut reached = commands(&server);
