@@ -229,7 +229,7 @@ fn nobody_is_asked_on_a_server_of_ones_own_or_when_nothing_is_written() {
     run(&["-p", &port, "--headless", "--load", "--duration", "0.3"]).expect_code(0);
     server.cli(&["SET", "theirs", "1"]);
     server.cli(&["CONFIG", "RESETSTAT"]);
-    run(&["-p", &port, "--headless", "--workload", "get", "--duration", "0.3"]).expect_code(0);
+    run(&["-p", &port, "--headless", "--workload", "get", "-n", "100"]).expect_code(0);
     let reached = commands(&server);
     assert!(reached.contains("get") && !reached.contains("set") && !reached.contains("hset"), "{reached:?}");
 }
