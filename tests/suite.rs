@@ -35,6 +35,7 @@ mod few_files;
 mod find;
 mod fleet;
 mod fleet_agents;
+mod fleet_bus;
 mod fleet_many;
 mod floods;
 #[cfg(target_os = "linux")]

@@ -30,8 +30,8 @@ pub struct GatheredAgents {
 /// `None` if a signal arrives first.
 ///
 /// # Errors
-/// Fails if the bus does not answer, if an agent does not match this session, or if `check` fails. The error is one
-/// line.
+/// Fails if the bus does not answer at first, if an agent does not match this session, or if `check` fails. The error is
+/// one line.
 pub fn gather(
     (target, name): (&Target, &FleetName),
     agents: usize,
@@ -44,13 +44,25 @@ pub fn gather(
     // This write fails early if the bus is out of memory or permits no XADD.
     bus.send(BusStream::Reports, &[("session", b"waits")]).map_err(words)?;
     let (mut after, mut there) = ("0".to_owned(), vec![None::<(AgentReport, Instant)>; agents]);
-    let mut named = Instant::now();
+    let (mut named, mut trouble) = (Instant::now(), String::new());
     while there.iter().any(Option::is_none) {
         if signals.try_recv().is_ok() {
             return Ok(None);
         }
         check()?;
-        for fields in bus.read(BusStream::Reports, &mut after, WAIT).map_err(words)? {
+        let read = bus.read(BusStream::Reports, &mut after, WAIT);
+        let now = read.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        if now != trouble {
+            match now.is_empty() {
+                true => say("the bus answers again"),
+                false => say(&format!("{now}; the session waits for it")),
+            }
+        }
+        if !now.is_empty() {
+            std::thread::sleep(WAIT);
+        }
+        trouble = now;
+        for fields in read.into_iter().flatten() {
             let Some(report) = read_report(&fields) else { continue };
             // If a report names a run, its agent still works for an earlier session.
             if !report.run.is_empty() {
