@@ -6,7 +6,7 @@ use redyno::{
     endpoint::parse_uri,
     events::EventKind,
     fleet::{FleetName, Terms, gather},
-    session::{Interval, Record},
+    session::{Host, Interval, Record},
 };
 use rustix::process::Signal;
 
@@ -140,6 +140,30 @@ fn an_agent_without_the_password_of_the_bus_is_shown_where_to_give_it() {
     let outcome = fleet.agent(0, 1, &[]).end().expect_code(1);
     let is_right = outcome.err.contains("REDYNO_BUS_AUTH") && !outcome.err.contains("REDISCLI_AUTH");
     assert!(is_right, "{}", outcome.err);
+}
+
+#[test]
+fn an_agent_without_the_password_of_the_target_is_named_with_its_machine() {
+    let fleet = Fleet::start();
+    fleet.target.cli(&["CONFIG", "SET", "requirepass", "nightingale"]);
+    let place = format!("127.0.0.1:{}", fleet.target.port());
+    let agents = [(0, "nightingale"), (1, ""), (0, "nightingale"), (1, "lark")].map(|(index, password)| {
+        let index = index.to_string();
+        let words = ["agent", "--bus", &fleet.uri, "--target", &place, "--index", &index, "--of", "2"];
+        let mut agent = redyno(&words);
+        agent.envs((!password.is_empty()).then_some(("REDISCLI_AUTH", password)));
+        agent
+    });
+    let host = Host::this().name;
+    let mut agents = agents.into_iter();
+    for advice in ["wants a password: give it with -a, or in the environment as REDISCLI_AUTH", "check -a or"]
+    {
+        let _both: Vec<_> = agents.by_ref().take(2).map(Running::start).collect();
+        let more = ["--load", "--no-prefill", "-n", "100", "-a", "nightingale"];
+        let outcome = fleet.session(2, &more).end().expect_code(1);
+        let line = outcome.err.lines().find(|line| line.contains("agent 1: ")).unwrap_or(&outcome.err);
+        assert!(line.contains(advice) && line.contains(&format!("the agent on {host}")), "{outcome:?}");
+    }
 }
 
 #[test]

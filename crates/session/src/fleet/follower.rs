@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, SECOND_NS, seconds},
-    endpoint::{Cluster, NodeOutage, Target},
+    endpoint::{Cluster, NodeOutage, ReachError, Target, reach},
     knobs::Knobs,
     load::{
         AgentPhase, AgentSetting, ClusterPlan, Fleet, Load, LoadPlan, MOST_THREADS, RequestLimit,
@@ -257,8 +257,9 @@ fn find_cluster(targets: &[Target], layout: LoadLayout) -> Result<Option<Cluster
         _ => Cluster::find(target, FIND_LIMIT),
     };
     match layout {
-        LoadLayout::Server => return Ok(None),
+        LoadLayout::Server => return check_credentials(targets).map(|()| None),
         LoadLayout::Ring => {
+            check_credentials(targets)?;
             return Cluster::of_ring(targets).map(Some).map_err(|error| error.to_string());
         }
         LoadLayout::Cluster | LoadLayout::Copies => {}
@@ -271,4 +272,16 @@ fn find_cluster(targets: &[Target], layout: LoadLayout) -> Result<Option<Cluster
         }
     }
     Err(failure)
+}
+
+/// Checks that the servers accept the credentials of this agent. A server that does not answer may answer later.
+///
+/// # Errors
+/// Fails if a server refuses the credentials. The error is one line.
+fn check_credentials(targets: &[Target]) -> Result<(), String> {
+    use ReachError::{PasswordNeeded, PasswordNotAsked, WrongPassword};
+    let mut errors = targets.iter().filter_map(|target| reach(target, FIND_LIMIT).err());
+    let refused =
+        errors.find(|it| matches!(it, PasswordNeeded(_) | PasswordNotAsked(_) | WrongPassword { .. }));
+    refused.map_or(Ok(()), |error| Err(error.to_string()))
 }

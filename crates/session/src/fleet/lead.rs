@@ -91,7 +91,7 @@ impl KnownAgent {
         if !report.refusal.is_empty() && report.refusal != state.refusal {
             events.push(EventKind::AgentRefused {
                 agent: Some(agent),
-                cause: untrusted::text(&report.refusal),
+                cause: format!("{} (the agent on {host})", untrusted::text(&report.refusal)),
             });
         }
         state.refusal.clone_from(&report.refusal);
