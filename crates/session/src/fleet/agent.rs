@@ -333,7 +333,7 @@ impl<'a> Agent<'a> {
 }
 
 /// Returns the report of an agent that runs on this machine and waits for a session.
-fn first_report(plan: &AgentPlan, host: String, process: u64) -> AgentReport {
+fn first_report(plan: &AgentPlan, host: String, process: u32) -> AgentReport {
     let (version, Share { index, of }, most_clients) =
         (VERSION.to_owned(), plan.share, plan.permit.most_clients);
     let threads = usual_workers();

@@ -79,7 +79,7 @@ pub(super) struct FleetOrder {
     #[serde(flatten)]
     pub(super) terms: Terms,
     /// The process number of each agent. A process that is not in this list ignores the order.
-    pub(super) processes: Vec<u64>,
+    pub(super) processes: Vec<u32>,
     /// The start of the session by the clock of the bus, in nanoseconds since 1970. Each order contains a newly
     /// measured value, because clocks drift.
     pub(super) zero_ns: u64,
@@ -103,7 +103,7 @@ pub(super) struct AgentReport {
     pub(super) host: String,
     /// A random number that identifies the agent's process. With this number, the session notices that two processes
     /// have the same agent number.
-    pub(super) process: u64,
+    pub(super) process: u32,
     /// The number of the report. Each session's reports are numbered from 0.
     pub(super) number: u64,
     /// The run that the report is about; empty while the agent waits.
