@@ -55,8 +55,8 @@ pub(super) struct LeadState {
     pub(super) is_new: bool,
     /// The time when the session ended; `None` while the session runs.
     pub(super) over_since: Option<Instant>,
-    /// The largest possible error of the session's own comparison with the clock of the bus, in nanoseconds.
-    error_ns: u64,
+    /// The offset of the bus's clock from the session's clock, and its largest possible error, in nanoseconds.
+    axis: Option<(i64, u64)>,
     /// The reason why the last order could not be sent. Empty if the order was sent.
     pub(super) trouble: String,
     /// Whether all agents have ended, or are lost.
@@ -147,7 +147,7 @@ impl LeadState {
     pub(super) fn delay_ns(&self) -> u64 {
         let agents =
             self.agents.iter().filter(|agent| !agent.state.is_lost).map(|agent| agent.state.error_ns);
-        let error_ns = agents.fold(self.error_ns, u64::max);
+        let error_ns = agents.fold(self.axis.map_or(0, |(_, error_ns)| error_ns), u64::max);
         (error_ns * 2 * ROUND_TRIPS).min(MOST_DELAY_NS)
     }
 }
@@ -218,11 +218,9 @@ impl FleetLead {
         self.state.lock()
     }
 
-    /// Publishes each new order, and repeats the last order, until the agents have ended.
+    /// Publishes each new order, and repeats the last order, until the agents have ended. This thread waits for nothing
+    /// else, because the agents end their load without orders.
     pub(super) fn give_orders(&self, mut bus: Bus) {
-        let mut axis = ClockOffset::default();
-        // The first question also opens the connection, so its time says nothing about the difference of the clocks.
-        drop(bus.time_ns());
         loop {
             let mut state = self.state();
             self.news.wait_while_for(&mut state, |state| !state.is_new && !state.has_ended, REPEAT_EVERY);
@@ -232,23 +230,8 @@ impl FleetLead {
                 drop(bus.remove());
                 return;
             }
-            // A new setting does not wait for a clock sample, except the first one.
-            let measures = !state.is_new || axis.offset().is_none();
-            let clock = state.turn.as_ref().map(|(_, clock)| *clock).filter(|_| measures);
-            drop(state);
-            if let Some(clock) = clock {
-                // If the bus does not answer, the earlier samples remain.
-                drop(axis.measure(&mut bus, clock));
-            }
-            let mut state = self.state();
-            let Some((turn, _)) = state.turn.clone() else { continue };
-            let Some((zero_ns, error_ns)) = axis.offset() else {
-                state.is_new = true;
-                drop(state);
-                std::thread::sleep(WAIT);
-                continue;
-            };
-            (state.is_new, state.error_ns) = (false, error_ns);
+            state.is_new = false;
+            let Some(((zero_ns, _), (turn, _))) = state.axis.zip(state.turn.clone()) else { continue };
             let is_over = state.over_since.is_some();
             drop(state);
             let order = self.order(turn, zero_ns as u64, is_over);
@@ -266,6 +249,29 @@ impl FleetLead {
 
     fn order(&self, turn: AgentSetting, zero_ns: u64, is_over: bool) -> FleetOrder {
         let processes = self.state().agents.iter().map(|agent| agent.first.process).collect();
+    /// Compares the clock of the session with the clock of the bus, until the agents have ended.
+    pub(super) fn compare_clocks(&self, mut bus: Bus) {
+        let mut axis = ClockOffset::default();
+        // The first question also opens the connection, so its time says nothing about the difference of the clocks.
+        drop(bus.time_ns());
+        let mut state = self.state();
+        self.news.wait_while(&mut state, |state| state.turn.is_none() && !state.has_ended);
+        while let Some((_, clock)) = state.turn
+            && !state.has_ended
+        {
+            drop(state);
+            // If the bus does not answer, the earlier samples remain.
+            drop(axis.measure(&mut bus, clock));
+            state = self.state();
+            // The first order waits for the first sample.
+            state.is_new |= state.axis.is_none();
+            state.axis = axis.offset();
+            self.news.notify_all();
+            let pause = if state.axis.is_none() { WAIT } else { REPEAT_EVERY };
+            self.news.wait_while_for(&mut state, |state| !state.has_ended, pause);
+        }
+    }
+
         FleetOrder {
             version: VERSION.to_owned(),
             terms: self.terms.clone(),

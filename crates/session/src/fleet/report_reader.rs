@@ -30,8 +30,8 @@ use crate::{
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 /// The number of ticks (quarter seconds) by which an interval may be ahead of this machine's clock.
 const SOON_TICKS: u64 = 20;
-/// The number of references to `lead` that the two threads of the fleet hold.
-const OWN_HANDLES: usize = 2;
+/// The number of references to `lead` that the fleet's threads hold.
+const OWN_HANDLES: usize = 3;
 /// The largest number of messages that are shown about unusable reports.
 const MOST_SHOWN: usize = 20;
 /// The time after a lost agent's last report when its load has certainly stopped. An agent ends its load after 4 s
@@ -43,13 +43,12 @@ const LOST_AFTER: Duration = Duration::from_millis(2500);
 const GATHERS_FOR: Duration = Duration::from_millis(20);
 /// The time without a bus after which every agent has ended: 4 s without an order, and 30 s for the last reports.
 const AGENTS_TRY_FOR: Duration = Duration::from_secs(40);
-/// The longest time that an agent may take to begin its load. Before, an agent waits for several replies of the bus,
-/// and connects to the servers.
+/// The longest time in which an agent asks the bus, connects to the servers and begins its load.
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
 
 impl GatheredAgents {
-    /// Starts the threads that send orders and read reports. Returns the handle of the agents for the load's plan, and
-    /// the receiver of the joined records. The receiver is closed after the last record.
+    /// Starts the fleet's threads. Returns the handle of the agents for the load's plan, and the receiver of the joined
+    /// records. The receiver is closed after the last record.
     ///
     /// # Errors
     /// Fails if a thread cannot be started.
@@ -61,12 +60,13 @@ impl GatheredAgents {
         let Self { bus, name, agents, after } = self;
         let (records, joined) = channel();
         let lead = Arc::new(FleetLead::new(terms, cluster, agents));
-        let (leading, to) = (Arc::clone(&lead), Bus::new(&bus, &name));
-        let orders = std::thread::Builder::new().name("orders".to_owned());
-        let orders = Some(orders.spawn(move || leading.give_orders(to))?);
+        let thread = |thread: &str| std::thread::Builder::new().name(thread.to_owned());
+        let (leading, comparing) = (Arc::clone(&lead), Arc::clone(&lead));
+        let [to, with, from] = [(); 3].map(|()| Bus::new(&bus, &name));
+        let orders = Some(thread("orders").spawn(move || leading.give_orders(to))?);
+        thread("clocks").spawn(move || comparing.compare_clocks(with))?;
         let mut reading = ReportReader { orders, after, ..ReportReader::new(Arc::clone(&lead), records) };
-        let bus = Bus::new(&bus, &name);
-        std::thread::Builder::new().name("reports".to_owned()).spawn(move || reading.read_all(bus))?;
+        thread("reports").spawn(move || reading.read_all(from))?;
         Ok((lead, joined))
     }
 }
