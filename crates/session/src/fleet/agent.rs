@@ -134,24 +134,25 @@ impl<'a> Agent<'a> {
             // without an order.
             let was_paused = self.running.is_some() && self.after.is_empty();
             let read = self.orders();
-            if was_paused && read.as_ref().is_ok_and(Vec::is_empty) {
+            if was_paused && matches!(&read, Ok(Some(orders)) if orders.is_empty()) {
                 self.finish(signals, say);
                 return AgentEnd::Session;
             }
             let trouble = read.as_ref().err().map(ToString::to_string);
             if self.running.as_mut().is_some_and(Follower::note_pause) {
+            let has_read = !matches!(read, Ok(None));
                 // The agent could not read orders while it was stopped. The agent reads the last order again; without
                 // an order the session is over.
                 self.heard = Instant::now();
                 self.after.clear();
             }
-            for order in read.unwrap_or_default() {
+            for order in read.ok().flatten().unwrap_or_default() {
                 if self.obey(order, say) {
                     self.finish(signals, say);
                     return AgentEnd::Session;
                 }
             }
-            if self.running.is_some() && self.heard.elapsed() > SILENCE {
+            if has_read && self.running.is_some() && ran_for().saturating_sub(self.heard) > SILENCE {
                 say("no message from the session for 4 s: the load is ended");
                 self.finish(signals, say);
                 return AgentEnd::Silence;
@@ -176,12 +177,13 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Returns the new orders. The first call returns the last order, because each order contains all settings.
-    fn orders(&mut self) -> Result<Vec<Result<FleetOrder, String>>, BusError> {
+    /// Returns the new orders; `None` if there is no time to read them. The first call returns the last order, because
+    /// each order contains all settings.
+    fn orders(&mut self) -> Result<Option<Vec<Result<FleetOrder, String>>>, BusError> {
         if self.running.as_mut().is_some_and(Follower::begin_coming) {
             // A read from a slow bus could delay the setting that comes next.
             std::thread::sleep(WAIT / 4);
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let read = if self.after.is_empty() {
             let last = self.bus.last(BusStream::Orders)?;
@@ -191,7 +193,7 @@ impl<'a> Agent<'a> {
         } else {
             self.bus.read(BusStream::Orders, &mut self.after, WAIT)?
         };
-        Ok(read.iter().map(read_order).collect())
+        Ok(Some(read.iter().map(read_order).collect()))
     }
 
     /// Carries out an order. Returns whether the session is over.
@@ -262,7 +264,7 @@ impl<'a> Agent<'a> {
     }
 
     fn measure(&mut self) {
-        let Some(running) = self.running.as_mut().filter(|running| running.coming.is_none()) else { return };
+        let Some(running) = self.running.as_mut().filter(|running| running.coming.is_empty()) else { return };
         if self.measured.is_none_or(|measured| measured.elapsed() >= MEASURE_EVERY) {
             self.measured = Some(Instant::now());
             running.time.measure(&mut self.bus, running.clock);

@@ -1,6 +1,7 @@
 //! Runs an agent's share of a session's load, according to the orders of the session.
 
 use std::{
+    collections::VecDeque,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -32,6 +33,8 @@ const LONGEST_LEAD_NS: u64 = 10 * SECOND_NS;
 /// The time before a setting takes effect in which the agent only waits for this moment. The agent adds the time to
 /// send a report, which is a round trip of the bus (twice the possible error of the clock).
 const SOON_NS: u64 = 150_000_000;
+/// The time that an agent needs to read orders, in addition to the time above.
+const READ_NS: u64 = 200_000_000;
 /// The longest wait for the end of the load.
 const END_LIMIT_NS: u64 = 3 * SECOND_NS;
 
@@ -48,8 +51,8 @@ pub(super) struct Follower {
     cluster: Option<Arc<Cluster>>,
     /// The setting in effect, in times of the session.
     in_force: Option<AgentSetting>,
-    /// The setting that takes effect soon, and the agent's share of it.
-    pub(super) coming: Option<(AgentSetting, Share)>,
+    /// The settings that take effect soon, and the agent's share of each.
+    pub(super) coming: VecDeque<(AgentSetting, Share)>,
     /// The last setting. If this agent refused the setting, the reason is included.
     turn: Option<(AgentSetting, Result<(), String>)>,
     /// The number of workers.
@@ -118,7 +121,7 @@ impl Follower {
             target,
             cluster,
             in_force: None,
-            coming: None,
+            coming: VecDeque::new(),
             turn: None,
             threads,
             pauses: PauseWatch::begin(clock.now_ns()),
@@ -161,26 +164,25 @@ impl Follower {
         if turn.since_ns > now_ns + LONGEST_LEAD_NS {
             return Err("the setting begins more than ten seconds from now".to_owned());
         }
-        self.coming = Some((permitted, share));
+        self.coming.push_back((permitted, share));
         self.begin_coming();
         self.turn = Some((turn, checked.clone()));
         checked
     }
 
-    /// Applies the coming setting if the agent has no time for other work before. The bus may be slow, and other work
-    /// must not delay the setting. Returns whether a setting is still to come.
+    /// Applies each coming setting if the agent has no time for other work before. The bus may be slow, and other work
+    /// must not delay the setting. Returns whether the agent has no time to read orders before the setting.
     pub(super) fn begin_coming(&mut self) -> bool {
         let (_, error_ns) = self.time.offset.offset().unwrap_or_default();
-        let soon_ns = self.clock.now_ns() + SOON_NS + 4 * error_ns;
         let correction_ns = self.time.correction_ns();
-        let is_soon = |(turn, _): &mut (AgentSetting, Share)| {
-            turn.since_ns.saturating_add_signed(-correction_ns) <= soon_ns
-        };
-        if let Some((turn, share)) = self.coming.take_if(is_soon) {
+        while let Some((turn, share)) = self.coming.front() {
             let own = turn.clone().later_by(-correction_ns);
+            let soon_ns = self.clock.now_ns() + SOON_NS + 4 * error_ns;
+            if own.since_ns > soon_ns {
+                return own.since_ns <= soon_ns + READ_NS;
+            }
             let is_new = own.generation > self.load.last_change().segment;
             self.load.follow(&own, -correction_ns);
-            self.in_force = Some(turn);
             if is_new {
                 // The segment has only the number of the agent's own clients, because lost connections are
                 // compared with this number.
@@ -188,8 +190,9 @@ impl Follower {
                 let knobs = Knobs { clients, ..own.knobs };
                 self.records.begin_segment(Segment::new(seconds(own.since_ns), own.generation, knobs));
             }
+            self.in_force = self.coming.pop_front().map(|(turn, _)| turn);
         }
-        self.coming.is_some()
+        false
     }
 
     /// Converts the times of the setting in effect again, because the clocks of the agent and of the bus drift apart.
@@ -222,7 +225,11 @@ impl Follower {
     /// Waits until the load of the last setting has ended, but at most three seconds.
     pub(super) fn await_end(&mut self) {
         let since_ns = self.clock.now_ns();
-        while (self.begin_coming() || !self.load.is_over()) && self.clock.now_ns() < since_ns + END_LIMIT_NS {
+        while self.clock.now_ns() < since_ns + END_LIMIT_NS {
+            self.begin_coming();
+            if self.coming.is_empty() && self.load.is_over() {
+                return;
+            }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
