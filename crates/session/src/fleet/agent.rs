@@ -17,6 +17,7 @@ use super::{
     clock_offset::MEASURE_EVERY,
     follower::Follower,
     messages::{AgentReport, FleetOrder, RECORD, REPORT, VERSION, WAIT, other_version, read_order},
+    ran_for::ran_for,
 };
 use crate::{
     clock::unix_ns, endpoint::Target, load::usual_workers, session::Host, signals::Signal, workload::Share,
@@ -85,7 +86,8 @@ struct Agent<'a> {
     bus: Bus,
     /// The stream identifier of the last order that was read.
     after: String,
-    heard: Instant,
+    /// The time of the last order, by [`ran_for`].
+    heard: Duration,
     report: AgentReport,
     /// Whether a report contains the last refusal. No order may remove the refusal before it is reported.
     is_refusal_reported: bool,
@@ -106,7 +108,7 @@ impl<'a> Agent<'a> {
             plan,
             bus: Bus::new(&plan.bus, &plan.name),
             after: String::new(),
-            heard: Instant::now(),
+            heard: ran_for(),
             report,
             is_refusal_reported: false,
             reported: None,
@@ -138,12 +140,12 @@ impl<'a> Agent<'a> {
                 self.finish(signals, say);
                 return AgentEnd::Session;
             }
+            let has_read = !matches!(read, Ok(None));
             let trouble = read.as_ref().err().map(ToString::to_string);
             if self.running.as_mut().is_some_and(Follower::note_pause) {
-            let has_read = !matches!(read, Ok(None));
                 // The agent could not read orders while it was stopped. The agent reads the last order again; without
                 // an order the session is over.
-                self.heard = Instant::now();
+                self.heard = ran_for();
                 self.after.clear();
             }
             for order in read.ok().flatten().unwrap_or_default() {
@@ -234,7 +236,7 @@ impl<'a> Agent<'a> {
             // The session had lost this agent, and another process now has the agent's number.
             return Ok(self.running.is_some());
         }
-        self.heard = Instant::now();
+        self.heard = ran_for();
         if order.is_over && self.running.is_none() {
             // The session waits for the last report of every agent, even of an agent without a load.
             self.begin_reports(order.terms.run);

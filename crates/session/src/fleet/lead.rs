@@ -13,6 +13,7 @@ use super::{
     clock_offset::ClockOffset,
     messages::{AgentReport, FleetOrder, ORDER, REPEAT_EVERY, Terms, VERSION, WAIT},
     outages::AgentOutages,
+    ran_for::ran_for,
 };
 use crate::{
     clock::Clock,
@@ -68,7 +69,8 @@ pub(super) struct LeadState {
 pub(super) struct KnownAgent {
     /// The first report of the agent's process.
     pub(super) first: AgentReport,
-    pub(super) heard: Instant,
+    /// The time of the last report, by [`ran_for`].
+    pub(super) heard: Duration,
     pub(super) state: AgentProgress,
 }
 
@@ -85,7 +87,7 @@ impl KnownAgent {
 
     /// Updates the agent's state from a report. Returns the resulting events.
     pub(super) fn hear(&mut self, report: &AgentReport, is_over: bool) -> Vec<EventKind> {
-        self.heard = Instant::now();
+        self.heard = ran_for();
         let (agent, host, state) = (report.index, self.host(), &mut self.state);
         let mut events = Vec::new();
         if !report.refusal.is_empty() && report.refusal != state.refusal {
@@ -190,7 +192,7 @@ impl Agents for FleetLead {
 impl FleetLead {
     /// Returns the session's side of a fleet with the agents of these first reports.
     pub(super) fn new(terms: Terms, cluster: Option<Arc<Cluster>>, agents: Vec<AgentReport>) -> Self {
-        let now = Instant::now();
+        let now = ran_for();
         let known = |first: AgentReport| KnownAgent { first, heard: now, state: AgentProgress::default() };
         let state = LeadState { agents: agents.into_iter().map(known).collect(), ..LeadState::default() };
         let outages = AgentOutages::default();
@@ -247,8 +249,6 @@ impl FleetLead {
         }
     }
 
-    fn order(&self, turn: AgentSetting, zero_ns: u64, is_over: bool) -> FleetOrder {
-        let processes = self.state().agents.iter().map(|agent| agent.first.process).collect();
     /// Compares the clock of the session with the clock of the bus, until the agents have ended.
     pub(super) fn compare_clocks(&self, mut bus: Bus) {
         let mut axis = ClockOffset::default();
@@ -272,6 +272,8 @@ impl FleetLead {
         }
     }
 
+    fn order(&self, turn: AgentSetting, zero_ns: u64, is_over: bool) -> FleetOrder {
+        let processes = self.state().agents.iter().map(|agent| agent.first.process).collect();
         FleetOrder {
             version: VERSION.to_owned(),
             terms: self.terms.clone(),

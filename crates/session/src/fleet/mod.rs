@@ -18,6 +18,7 @@ mod lead;
 mod messages;
 mod outages;
 mod permit;
+mod ran_for;
 mod report_reader;
 
 pub use agent::{AgentEnd, AgentPlan, run_agent};

@@ -16,6 +16,7 @@ use super::{
     join::IntervalJoin,
     lead::{FleetLead, KnownAgent, LAST_REPORTS_LIMIT},
     messages::{AgentReport, RECORD, Terms, WAIT, read_report},
+    ran_for::ran_for,
 };
 use crate::{
     clock::{TICK_NS, seconds, tick_of},
@@ -143,8 +144,7 @@ impl ReportReader {
             }
             (true, Some(_)) => {
                 // No report could be read meanwhile.
-                let now = Instant::now();
-                self.lead.state().agents.iter_mut().for_each(|agent| agent.heard = now);
+                self.lead.state().agents.iter_mut().for_each(|agent| agent.heard = ran_for());
                 self.bus_lost = None;
                 self.event(EventKind::BusBack);
             }
@@ -183,7 +183,7 @@ impl ReportReader {
                 return self.refuse(cause);
             }
             // The agent was started again: its reports are numbered from 0.
-            (agent.first, agent.heard) = (report.clone(), Instant::now());
+            (agent.first, agent.heard) = (report.clone(), ran_for());
             (agent.state.next, agent.state.has_ended) = (0, false);
             state.is_new = true;
             return;
@@ -298,13 +298,12 @@ impl ReportReader {
         if self.bus_lost.is_some_and(|since| since.elapsed() < AGENTS_TRY_FOR) {
             return self.look_for_the_last();
         }
-        let lead = Arc::clone(&self.lead);
-        let (mut lost, now) = (Vec::new(), Instant::now());
+        let (lead, mut lost, now) = (Arc::clone(&self.lead), Vec::new(), ran_for());
         let mut state = lead.state();
         let lost_after = LOST_AFTER + Duration::from_nanos(state.delay_ns());
         for (index, agent) in state.agents.iter_mut().enumerate() {
             let limit = if agent.state.has_begun { lost_after } else { BEGINS_WITHIN };
-            let is_silent = now.saturating_duration_since(agent.heard) > limit && !agent.state.has_ended;
+            let is_silent = now.saturating_sub(agent.heard) > limit && !agent.state.has_ended;
             if is_silent && !std::mem::replace(&mut agent.state.is_lost, true) {
                 lost.push((index, agent.host()));
             }
@@ -338,7 +337,8 @@ impl ReportReader {
 
     fn has_ended(&self) -> bool {
         let state = self.lead.state();
-        let has_stopped = |agent: &KnownAgent| agent.state.is_lost && agent.heard.elapsed() > STOPS_AFTER;
+        let has_stopped =
+            |agent: &KnownAgent| agent.state.is_lost && ran_for().saturating_sub(agent.heard) > STOPS_AFTER;
         let is_away = |agent: &KnownAgent| agent.state.has_ended || has_stopped(agent);
         let is_given_up = self.bus_lost.is_some_and(|since| since.elapsed() > GIVEN_UP_AFTER);
         // If the session failed before its load began, nothing else holds a handle.
