@@ -236,7 +236,6 @@ impl<'a> Agent<'a> {
             // The session had lost this agent, and another process now has the agent's number.
             return Ok(self.running.is_some());
         }
-        self.heard = ran_for();
         if order.is_over && self.running.is_none() {
             // The session waits for the last report of every agent, even of an agent without a load.
             self.begin_reports(order.terms.run);
@@ -247,6 +246,8 @@ impl<'a> Agent<'a> {
                 Some(Follower::begin(&order, (&self.plan.permit, self.plan.share), &mut self.bus)?);
             self.begin_reports(order.terms.run.clone());
         }
+        // The beginning takes long on a slow bus.
+        self.heard = ran_for();
         let Some(running) = &mut self.running else { return Ok(false) };
         running.time.begun_at(order.zero_ns, running.clock.now_ns());
         let followed = running.follow(order.turn, &self.plan.permit, self.plan.share);
