@@ -192,8 +192,8 @@ pub fn without_number(text: &str) -> String {
     text.split(" (os error").next().unwrap_or(text).to_owned()
 }
 
-/// Removes redyno's own text about the refused step of the connection (such as AUTH) from a server's error. Returns the
-/// step, if there is one, and the rest of the error.
+/// Splits an error message into the step of the connection that the server refused (such as AUTH), if redyno has added
+/// one to the message, and the server's own text.
 pub fn without_step(dialect: Dialect, message: &str) -> (Option<GreetingCommand>, &str) {
     let steps = [
         GreetingCommand::Auth,

@@ -110,7 +110,7 @@ pub(super) struct Allowance {
     /// The shared quota. `None` means no limit.
     quota: Option<Arc<Quota>>,
     claimed: Range<u64>,
-    /// The requests that must be sent again, because they were lost, or were taken and not sent.
+    /// The requests that must be sent again. Each was lost, or a worker claimed the request and did not send it.
     again: Vec<NumberedRequest>,
     /// The worker's number.
     worker: usize,

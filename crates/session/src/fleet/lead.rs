@@ -190,7 +190,7 @@ impl Agents for FleetLead {
 }
 
 impl FleetLead {
-    /// Returns the session's side of a fleet with the agents of these first reports.
+    /// Returns the session's side of a fleet. `agents` has the first report of each agent.
     pub(super) fn new(terms: Terms, cluster: Option<Arc<Cluster>>, agents: Vec<AgentReport>) -> Self {
         let now = ran_for();
         let known = |first: AgentReport| KnownAgent { first, heard: now, state: AgentProgress::default() };

@@ -213,7 +213,7 @@ fn unasked(bytes: &[u8], reply: Reply) -> String {
     format!("{UNREQUESTED_REPLY}: '{beginning}'")
 }
 
-/// Returns the reason for a missing reply. `last` is the previous reply if this reply was an error.
+/// Returns the reason for a missing reply. `last` is the text of the previous reply, if that was an error.
 fn cause(error: ReachError, last: Option<&str>) -> String {
     let after = last.map(|last| format!(" after '{last}'")).unwrap_or_default();
     match error {

@@ -103,7 +103,7 @@ fn an_event_that_is_far_too_short_is_near_but_not_a_cause() {
     assert!(frozen.contains("602 ms, near: a fork paused the server for 412 µs"), "{frozen}");
 }
 
-/// Returns a model after ten seconds under load, then this many ticks without a reply.
+/// Returns a model of ten seconds under load, followed by `ticks` quarter seconds without a reply.
 fn hanging(ticks: u32) -> Model {
     under_load(40 + ticks, |tick, interval| {
         if tick > 40 {

@@ -20,7 +20,7 @@ const DEEPEST: usize = 4;
 /// The largest number of prefixes that are counted. If there are more, redyno shortens all prefixes. Such prefixes are
 /// probably key names without digits.
 const MOST_PREFIXES: usize = 256;
-/// The largest number of keys and of prefixes that are shown.
+/// At most this many keys, and this many prefixes, are shown.
 pub(super) const MOST_SHOWN: usize = 10;
 /// The number of standard errors on each side of a 95 % confidence interval.
 const STANDARD_ERRORS: f64 = 1.96;
