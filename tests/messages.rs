@@ -355,7 +355,7 @@ fn the_one_subscriber_that_is_slow_is_named_with_its_times() {
     let late_ns = LATE.as_nanos() as u64;
     assert!(times.min_ns() >= late_ns, "{}", times.min_ns());
     assert!(got.times.value_at_quantile(0.5) < late_ns);
-    let named = format!("receiver {} of 10 is far slower than the others: p50 ", slow[0].receiver);
+    let named = format!("receiver {} of 10 is far slower than the other receivers: p50 ", slow[0].receiver);
     let mut findings = Findings::default();
     // On a busy machine redyno itself may be the limit, and this finding would stand for the receiver's.
     let without_client = |mut record| {

@@ -254,7 +254,11 @@ mod tests {
             assert_eq!(model.mode, InputMode::Screen, "{keys:?}");
             assert_eq!(model.message().unwrap().text, why, "{keys:?}");
         }
-        assert_eq!(press(&mut model, "u"), [order("noeviction")], "redyno undoes a change of the first node");
+        assert_eq!(
+            press(&mut model, "u"),
+            [order("noeviction")],
+            "u restores the parameter of the first node"
+        );
     }
 
     #[test]

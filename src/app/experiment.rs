@@ -63,7 +63,7 @@ impl Model {
         let (mut changes, mut harms) = (Vec::new(), Vec::new());
         for (parameter, values) in &set {
             let words: Vec<_> = values.iter().map(|to| value_words(to)).collect();
-            changes.push(format!("{} {}", parameter.name, words.join(", ")));
+            changes.push(format!("{} to {}", parameter.name, words.join(" or ")));
             let harm = |to: &&str| self.setting_of(parameter, "", (*to).to_owned()).harm;
             for harm in values.iter().filter_map(harm).map(|harm| format!("{harm}. ")) {
                 if !harms.contains(&harm) {
@@ -72,17 +72,17 @@ impl Model {
             }
         }
         let and_then = match asked {
-            ExperimentSpec::Ab(_) => " and back to the old value, many times",
+            ExperimentSpec::Ab(_) => ", then back to the old value, many times",
             ExperimentSpec::Script(_) => {
-                ", as the script says; redyno restores the old values at the end of the session"
+                " at the times in the script; redyno restores the old values at the end of the session"
             }
             ExperimentSpec::Sweep(..) | ExperimentSpec::Find(..) => {
-                "; redyno restores the old values at the end"
+                " in turn; redyno restores the old values at the end of the experiment"
             }
         };
-        let (changes, harms) = (changes.join("; "), harms.concat());
+        let (changes, harms) = (changes.join(", and "), harms.concat());
         (!set.is_empty()).then(|| {
-            format!("CONFIG SET {changes}{and_then}. {harms}This affects all users of this server. Begin?")
+            format!("redyno sets {changes}{and_then}. {harms}This affects all users of this server. Begin?")
         })
     }
 
@@ -113,8 +113,7 @@ impl Model {
         self.drive_experiment(|experiment| experiment.stop());
         let Some(begun) = &self.experiment else { return };
         let is_back = Knobs { load: begun.before.load, ..self.panel.wanted.clone() } == begun.before;
-        let knobs =
-            if is_back { "as they were before the experiment" } else { "as the experiment left them" };
+        let knobs = if is_back { "the same as before the experiment" } else { "those of the experiment" };
         let text = format!("{} was stopped; the load settings are {knobs}", begun.experiment.title());
         self.show_message(Tone::Info, text);
     }
@@ -292,7 +291,7 @@ mod tests {
             assert!(
                 session
                     .said()
-                    .ends_with("was stopped; the load settings are as they were before the experiment"),
+                    .ends_with("was stopped; the load settings are the same as before the experiment"),
                 "{}",
                 session.said()
             );
@@ -355,7 +354,7 @@ mod tests {
             panic!("not asked")
         };
         assert!(
-            question.starts_with("CONFIG SET appendfsync always and back to the old value"),
+            question.starts_with("redyno sets appendfsync to always, then back to the old value"),
             "{question}"
         );
         session.press("n");
@@ -381,7 +380,8 @@ mod tests {
         let script = ExperimentSpec::script("a", text, &Knobs::default()).unwrap();
         let question = session.model.question_of(&script).unwrap();
         assert!(
-            question.starts_with("CONFIG SET hz 20, 50; maxmemory 1mb, as the script says;"),
+            question
+                .starts_with("redyno sets hz to 20 or 50, and maxmemory to 1mb at the times in the script;"),
             "{question}"
         );
         assert!(

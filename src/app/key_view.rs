@@ -62,9 +62,9 @@ impl Model {
             }
             ops => {
                 let question = format!(
-                    "MONITOR for 1 s or 20 000 lines: the server copies each command to redyno ({} now), which may halve \
-                     the server's throughput. redyno keeps only the command and the key, and shows the main thread's \
-                     time before and during the sample.",
+                    "redyno runs MONITOR for 1 s, or until 20 000 lines. The server copies each command to redyno ({} now). This may \
+                     halve the server's throughput. redyno keeps only the command and the key. redyno also shows the \
+                     main thread's time before and during MONITOR.",
                     units::rate(ops),
                 );
                 self.ask(UserQuestion::Monitor(question));

@@ -302,7 +302,11 @@ mod tests {
         let address = model.shown().session().map(|session| session.target.address.clone());
         assert_eq!((model.node, address.as_deref()), (2, Some("c:3")));
         let look = Order::ScanKeys { node: 2, way: KeyMethod::Scan };
-        assert_eq!(press(&mut model, "d\n"), [Effect::Order(look)], "the keys are also from this node");
+        assert_eq!(
+            press(&mut model, "d\n"),
+            [Effect::Order(look)],
+            "the view of the keys shows the same node"
+        );
         assert_eq!(model.keys_of(), Some("c:3"));
     }
 

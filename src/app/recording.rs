@@ -74,8 +74,7 @@ impl Model {
     /// Starts or pauses playing. At the end of the recording, playing starts again from its beginning.
     pub(super) fn toggle_play(&mut self) {
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.read.is_none()) else {
-            let reading =
-                "redyno is still reading the recording; wait until redyno has read the whole recording";
+            let reading = "redyno is still reading the recording; wait until redyno has finished";
             return self.show_message(Tone::Info, reading);
         };
         playback.is_playing = !playback.is_playing;
@@ -181,7 +180,7 @@ mod tests {
     #[test]
     fn a_zoom_into_the_past_of_an_hour_shows_its_seconds_once_they_are_read_again() {
         let mut model = zoomed();
-        let [first] = asked(&mut model)[..] else { panic!("no request for the stretch") };
+        let [first] = asked(&mut model)[..] else { panic!("no request for the period") };
         assert!(first.holds(1200.0 - 60.0, 1200.0 + 60.0) && first.cell_s <= 0.25, "{first:?}");
         assert_eq!(asked(&mut model), [], "once");
         assert!(!shows_seconds(&model), "the coarse view stays until the records arrive");
@@ -197,7 +196,7 @@ mod tests {
     #[test]
     fn the_next_part_is_read_before_the_cursor_reaches_it() {
         let mut model = zoomed();
-        let [first] = asked(&mut model)[..] else { panic!("no request for the stretch") };
+        let [first] = asked(&mut model)[..] else { panic!("no request for the period") };
         update(&mut model, read(first));
         let mut reads = 0;
         while model.cursor_s().unwrap() < 1500.0 {
@@ -215,12 +214,12 @@ mod tests {
     #[test]
     fn a_part_that_arrives_late_does_not_replace_the_part_that_is_shown() {
         let mut model = zoomed();
-        let [here] = asked(&mut model)[..] else { panic!("no request for the stretch") };
+        let [here] = asked(&mut model)[..] else { panic!("no request for the period") };
         update(&mut model, read(here));
         model.put_cursor(300.0);
-        let [there] = asked(&mut model)[..] else { panic!("no request for another stretch") };
+        let [there] = asked(&mut model)[..] else { panic!("no request for another period") };
         model.put_cursor(1200.0);
-        let [again] = asked(&mut model)[..] else { panic!("no second request for the first stretch") };
+        let [again] = asked(&mut model)[..] else { panic!("no second request for the first period") };
         update(&mut model, read(there));
         assert!(shows_seconds(&model));
         update(&mut model, read(again));
@@ -230,7 +229,7 @@ mod tests {
     #[test]
     fn a_recording_that_cannot_be_read_again_gets_one_request() {
         let mut model = zoomed();
-        let [first] = asked(&mut model)[..] else { panic!("no request for the stretch") };
+        let [first] = asked(&mut model)[..] else { panic!("no request for the period") };
         let refused = Delivery::Refused(Order::Refine(first), "it is a pipe".to_owned());
         update(&mut model, Msg::Delivery(refused));
         assert_eq!(model.message().unwrap().text, "it is a pipe");

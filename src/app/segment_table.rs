@@ -105,7 +105,7 @@ impl Model {
         self.put_cursor(at_s);
         self.show_message(
             Tone::Info,
-            format!("the cursor is in segment {number}; press 1 to see it on the Overview"),
+            format!("the cursor is in segment {number}; press 1 to see the Overview"),
         );
     }
 }

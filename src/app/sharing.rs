@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The message when the user tries to set a mark in a recording, or to record a recording.
-const NOT_LIVE: &str = "this is a recording: you can add no mark, and redyno records nothing";
+const NOT_LIVE: &str = "this is a recording: you cannot add a mark or start a recording";
 
 impl Model {
     /// Opens an input line for the text of a mark at this moment.

@@ -31,7 +31,7 @@ const STEPS: [TourStep; 9] = [
         is_done: |model| model.panel.wanted.clients > model.initial.clients,
     },
     TourStep {
-        text: "Throughput hardly changes, latency doubles: the clients wait. u undoes this.",
+        text: "Throughput hardly changes, but latency doubles: clients wait. u: undo.",
         keys: &[KeyCode::Char('u')],
         is_done: |model| model.panel.wanted.clients == model.initial.clients,
     },
@@ -46,7 +46,7 @@ const STEPS: [TourStep; 9] = [
         is_done: |model| model.panel.wanted.rate.is_some(),
     },
     TourStep {
-        text: "In an open loop, latency counts from the due time. 2 shows percentiles.",
+        text: "In an open loop, latency begins at the due time. Press 2 for percentiles.",
         keys: &[KeyCode::Char('2')],
         is_done: |model| model.screen == Screen::Latency,
     },
@@ -61,12 +61,12 @@ const STEPS: [TourStep; 9] = [
         is_done: |model| model.view != View::Live,
     },
     TourStep {
-        text: "The view is frozen, the load goes on. w: worst moment. Space: live again.",
+        text: "The view is frozen, but the load continues. w: worst moment. Space: live.",
         keys: &[KeyCode::Char('w'), KeyCode::Char(' ')],
         is_done: |model| model.view == View::Live,
     },
     TourStep {
-        text: "That was the tour. ? explains the screen and its keys, q quits.",
+        text: "The tour ends here. ? explains the screen and its keys. q quits.",
         keys: &[KeyCode::Char('q')],
         is_done: |model| matches!(&model.mode, InputMode::Typing(typing) if matches!(typing.purpose, Purpose::Help { .. })),
     },

@@ -125,14 +125,14 @@ mod tests {
         );
         assert!(
             axis.from_s() <= 0.0 && axis.column_ending(80.0).is_some(),
-            "the axis ends with the longest track"
+            "the axis ends at the end of the longest track"
         );
         let back = axis.start_s(axis.column_at(80.0, 80.0).unwrap() - 3) + 1.0;
         (0..3).for_each(|_| press(&mut model, KeyCode::Left));
         let shown = |model: &Model| -> Vec<f64> {
             model.tracks.iter().map(|track| track.reading(model.figures_view()).now_s()).collect()
         };
-        assert_eq!(shown(&model), [50.0, back], "a shorter track stays at its own end");
+        assert_eq!(shown(&model), [50.0, back], "a shorter track stays at its own last moment");
         model.push(&event(0, 90.0));
         let known: Vec<_> = model.tracks.iter().map(Track::known_s).collect();
         assert_eq!(known, [50.0, 80.0], "a frozen view shows no later records");

@@ -23,8 +23,9 @@ use crate::{
 
 const AFTER: &str = "\
 KNOBS is a list of settings, separated by commas: 'clients 50', 'rate 5k, arrivals poisson', 'value size 1k', \
-'preset write-heavy', 'config appendfsync always'. A knob that is missing in the list has its value from the load \
-options. redyno restores a changed server parameter before it measures the other setting, and at the end.
+'preset write-heavy', 'config appendfsync always'. If the list does not name a knob (load setting), redyno uses the \
+value from the load options. If a setting changes a server parameter, redyno restores the old value before it \
+measures the other setting. redyno also restores the old value at the end of the comparison.
 
 Examples:
   redyno ab -p 6379 --from 'clients 50' --to 'clients 100'
@@ -33,11 +34,11 @@ Examples:
 redyno does not count the first second after each switch between the settings. The setting with the higher \
 throughput is better. With --rate, the \
 setting with the lower p99 of the response time is better.
-After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. The comparison takes at most \
-three minutes; the verdict may then be 'not clear'. The comparison ends after three pairs if redyno itself limited A \
-and B in each of these pairs.
-Exit codes: 0 B is as good as A or better; 3 B is worse; 4 the verdict is not clear; 1 failed; 2 bad usage; 130 \
-interrupted.";
+redyno measures at least nine pairs (about 70 s), then ends as soon as the verdict is clear. The comparison takes \
+at most three minutes. If there is no clear result by then, the verdict is 'not clear'. The comparison ends after \
+three pairs if redyno itself was the bottleneck for both A and B in each of these pairs.
+Exit codes: 0 B is at least as good as A; 3 B is worse than A; 4 the verdict is not clear; 1 failed; 2 bad usage; \
+130 interrupted.";
 
 /// The arguments of `redyno ab`.
 #[derive(Args, Debug, Clone)]
@@ -50,10 +51,10 @@ pub struct AbArgs {
     /// Setting B. The verdict says whether B is better than A
     #[arg(long, value_name = "KNOBS")]
     pub to: String,
-    /// Seconds of each measurement. A pair is one measurement of A and one measurement of B [default: 3]
+    /// The length of each measurement in seconds. A pair is one measurement of A and one measurement of B [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
-    /// Continue even if redyno itself limits both A and B in the first three pairs
+    /// Continue even if redyno itself was the bottleneck for both A and B in the first three pairs
     #[arg(long)]
     pub anyway: bool,
     /// Print JSON lines: one object for each pair, then the verdict

@@ -20,13 +20,12 @@ use crate::{
 };
 
 const AFTER: &str = "\
-An agent waits on the bus for a session (redyno --bus URI --agents COUNT), sends its share of the load, and ends with \
-the session. The agent sends load only to the targets that --target permits. Without --allow, the agent writes only \
-keys of the session's run, and sends no command that administers a server, runs code or blocks. If the session is \
-silent for 4 s, the agent ends its load. redyno never sends passwords over the bus. The agent takes the password of \
-the \
-target from -a or REDISCLI_AUTH. The agent takes the password of the bus from the URI in --bus or REDYNO_BUS, or \
-from REDYNO_BUS_AUTH.
+An agent waits on the bus for a session, which you start with 'redyno --bus URI --agents COUNT'. The agent sends its \
+share of the load, and ends when the session ends. The agent sends load only to the targets that --target permits. \
+Without --allow, the agent writes only keys that have the prefix of the run. The agent sends no commands that \
+administer a server, run code or block. If the agent receives nothing from the session for 4 s, the agent stops its \
+load. redyno never sends passwords over the bus. The agent takes the password of the target from -a or \
+REDISCLI_AUTH. The agent takes the password of the bus from the URI in --bus or REDYNO_BUS, or from REDYNO_BUS_AUTH.
 
 Examples:
   redyno agent --bus redis://bus:6379 --target 10.0.0.5:6379 --index 0 --of 2
@@ -39,27 +38,29 @@ Exit codes: 0 the session has ended; 1 failed; 2 bad usage; 130 interrupted.";
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct AgentArgs {
-    /// URI of the bus: the Redis or Valkey server through which the session and its agents communicate. The password of
-    /// the bus may also be in REDYNO_BUS_AUTH [default: REDYNO_BUS]
+    /// URI of the bus: the Redis or Valkey server through which the session and its agents communicate. You can set the
+    /// password of the bus in the variable REDYNO_BUS_AUTH [default: REDYNO_BUS]
     #[arg(long, value_name = "URI")]
     pub bus: Option<Password>,
     /// The name of the session on the bus [default: redyno]
     #[arg(long = "session", value_name = "NAME")]
     pub name: Option<FleetName>,
-    /// A target, as HOST:PORT, that the session may load. * stands for any text; can be given several times
+    /// A target (HOST:PORT) to which the session may send load. The character * matches any text. You can give this
+    /// option several times
     #[arg(long = "target", value_name = "HOST:PORT", required = true, value_parser = NonEmptyStringValueParser::new())]
     pub targets: Vec<String>,
-    /// The agent's number, counted from 0 [default: JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or NOMAD_ALLOC_INDEX]
+    /// The number of this agent, starting at 0 [default: JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or
+    /// NOMAD_ALLOC_INDEX]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=999))]
     pub index: Option<usize>,
     /// The number of agents of the session [default: SLURM_ARRAY_TASK_COUNT]
     #[arg(long, value_name = "COUNT", value_parser = whole::<u16>(1..=1000))]
     pub of: Option<u16>,
-    /// Wait for the next session when a session has ended
+    /// When a session has ended, wait for the next session
     #[arg(long)]
     pub stay: bool,
     /// Also permit commands that administer the server, run code, block, or write a fixed key. Also permit sessions
-    /// with --key-prefix or --own-names, whose keys lack the run's prefix
+    /// with --key-prefix or --own-names; their keys do not have the prefix of the run
     #[arg(long)]
     pub allow: bool,
     /// Maximum number of operations per second of this agent. With this option, the agent refuses sessions without

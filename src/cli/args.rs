@@ -18,9 +18,9 @@ const ABOUT: &str = "Load generator and latency monitor for Redis, Valkey and me
 terminal";
 
 const EXAMPLES: &str = "\
-Write your own commands after --, with \\; between two commands. A weight such as 3: may precede each command. \
-redyno replaces {key} by a key, {value} by a value, and {number 1..9} by a number from 1 to 9. It sends everything \
-else as you wrote it.
+Write your own commands after --, with \\; between two commands. You can put a weight such as 3: before each \
+command. redyno replaces {key} by a key, {value} by a value, and {number 1..9} by a number from 1 to 9. redyno sends \
+all other text unchanged.
 
 Examples:
   redyno                              try it; without a server here, on the built-in server
@@ -36,8 +36,8 @@ Examples:
 
 The password comes from -a, --askpass, the URI, the target's password-command, or the environment variable \
 REDISCLI_AUTH.
-Exit codes: 0 done; 1 failed; 2 bad usage; 3 a condition of --fail-if or --abort-if is met, or no value keeps the \
-limit of --find or --sweep; 4 undecided; 130 interrupted.";
+Exit codes: 0 done; 1 failed; 2 bad usage; 3 a condition of --fail-if or --abort-if is met, or no value is within \
+the limit of --find or --sweep; 4 redyno cannot decide between 0 and 3; 130 interrupted.";
 
 /// All arguments of the program.
 #[derive(Debug, Default, Parser)]

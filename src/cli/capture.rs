@@ -17,10 +17,10 @@ use crate::{
 };
 
 const AFTER: &str = "\
-MONITOR makes the server print each command of each client. A busy server may lose half its throughput during the \
-capture, so redyno asks before the capture. Without --values, redyno writes the length of each value in place of the \
-value. redyno counts, but does not write, these commands: administrative and dangerous commands, AUTH, HELLO, \
-transactions, scripts, and commands that block. 'redyno --trace FILE' sends the commands in the file. The file has \
+MONITOR makes the server send redyno a copy of every command of every client. A busy server may lose half its \
+throughput during the capture, so redyno asks before it starts. Without --values, redyno writes only the length of \
+each value. redyno counts the following commands, but does not write them: administrative, dangerous and blocking \
+commands, AUTH, HELLO, transactions and scripts. 'redyno --trace FILE' sends the commands in the file. The file has \
 the format of MONITOR's output, and only you can read the file (mode 0600). Ctrl-C ends the capture early and keeps \
 the file.
 
@@ -49,7 +49,7 @@ pub struct CaptureArgs {
     /// Write the values to the file, not only their lengths
     #[arg(long)]
     pub values: bool,
-    /// Do not ask before the capture. Required if the server runs more than 20 000 commands per second
+    /// Do not ask before the capture. This option is required if the server runs more than 20 000 commands per second
     #[arg(long)]
     pub yes: bool,
     /// The server.

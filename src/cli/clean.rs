@@ -60,12 +60,12 @@ type RunsByNode = BTreeMap<u16, Vec<Ledger>>;
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct CleanArgs {
-    /// Do not ask before redyno restores parameters, or deletes objects such as indexes that a workload's setup
-    /// created. Do not ask even if another redyno is connected to the server
+    /// Do not ask before redyno restores server parameters, or deletes objects that a workload created, such as
+    /// indexes. Also do not ask if another redyno is connected to the server
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long)]
     pub yes: bool,
-    /// For an HTTP server: send the header fields in the [http] table of this workload, such as Authorization
+    /// For an HTTP server: send the HTTP headers in the http table of this workload, such as Authorization
     #[arg(long, value_name = "FILE")]
     pub workload: Option<String>,
     /// The server.

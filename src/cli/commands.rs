@@ -60,23 +60,23 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<BenchOptions>(
         "bench",
-        "Measure as redis-benchmark and valkey-benchmark do: their options, tests and output",
+        "Run a benchmark with the options, tests and output of redis-benchmark and valkey-benchmark",
     ),
     row::<MemtierOptions>(
         "memtier",
-        "Measure as memtier_benchmark does: its options, its table and its JSON",
+        "Run a benchmark with the options, the table and the JSON of memtier_benchmark",
     ),
-    row::<YcsbArgs>("ycsb", "Load and run as YCSB does: its options, properties, key names and output"),
-    row::<AgentArgs>("agent", "Send a part of the load of a session that runs on another machine"),
+    row::<YcsbArgs>("ycsb", "Run a YCSB workload with YCSB's options, properties, key names and output"),
+    row::<AgentArgs>("agent", "Send a part of the load for a session on another machine"),
     row::<DoctorArgs>(
         "doctor",
         "Watch a server for 30 s without load, and print one page about its problems",
     ),
     row::<CaptureArgs>(
         "capture",
-        "Record the commands that MONITOR shows during a limited time, in a file for --trace",
+        "Run MONITOR for a limited time, and write the commands to a file for --trace",
     ),
-    row::<ReplayArgs>("replay", "Show a recording on the screen, and move through its time"),
+    row::<ReplayArgs>("replay", "Show a recording on the screen, and move to any time in it"),
     row::<SessionsArgs>("sessions", "List the recordings on this machine"),
     row::<CompareArgs>(
         "compare",
@@ -92,8 +92,11 @@ const COMMANDS: &[CommandRow] = &[
         "clean",
         "Remove the keys of a killed run, and restore the server parameters that the run changed",
     ),
-    row::<WorkloadsArgs>("workloads", "List workloads and series, or print one as a file to start from"),
-    row::<ConfigArgs>("config", "Show the default values and named targets in use, and the source of each"),
+    row::<WorkloadsArgs>(
+        "workloads",
+        "List workloads and series, or print one of them as a file that you can change",
+    ),
+    row::<ConfigArgs>("config", "Show the default values and the named targets, and where each one is set"),
     row::<HelpArgs>(
         "help",
         "Describe the fields of exports ('help formats') and of recordings ('help records')",

@@ -10,27 +10,27 @@ use crate::{
 };
 
 const AFTER: &str = "\
-Each change of a knob begins a new segment of a recording. Name a segment by its number: tuning.jsonl#3. If the load \
-had a rate, redyno compares percentiles of the response time. In a closed loop, redyno compares percentiles of the \
-service time.
+A recording consists of segments: each change of a load setting (knob) starts a new segment. To compare a segment, \
+add its number to the file name: tuning.jsonl#3. If the load had a rate, redyno compares percentiles of the response \
+time. In a closed loop, redyno compares percentiles of the service time.
 
-Two runs with equal settings also differ, by noise. If each side has only one recording, redyno cannot know the size \
-of the noise. For a better verdict, alternate the two settings and give several recordings for each side. Even with \
-equal settings, redyno then calls 4 figures in 100 different by chance.
+Because of noise, two runs with equal settings have different figures. With only one recording for each side, redyno \
+cannot measure the noise. For a better verdict, run the two settings in turn, and give several recordings for each \
+side. If the settings are equal, 4 in 100 figures then still count as different, by chance.
 
 Examples:
   redyno compare before.jsonl after.jsonl
   redyno compare tuning.jsonl#1 tuning.jsonl#4
   redyno compare base-*.jsonl --new new-*.jsonl --fail-if 'p99 > +10%' --fail-if 'errors > 0'
 
-Exit codes: 0 compared; 1 not comparable; 3 a condition of --fail-if is met; 4 a condition is met but may be noise, \
-or its figure was not measured.";
+Exit codes: 0 compared; 1 not comparable; 3 a condition of --fail-if is met; 4 a condition is met, but noise may be \
+the reason, or a figure was not measured.";
 
 /// The arguments of `redyno compare`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER, override_usage = "redyno compare [OPTIONS] BASE NEW\n       redyno compare [OPTIONS] BASE... --new NEW...")]
 pub struct CompareArgs {
-    /// The baseline recording, then the new recording. With --new, only baseline recordings
+    /// The baseline recording, then the new recording. With --new, give only baseline recordings here
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
     /// The new recordings: one or more runs with the same settings

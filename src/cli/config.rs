@@ -34,9 +34,8 @@ use crate::{
 };
 
 const AFTER: &str = "\
-[defaults] sets default values for the look of the screen and for sizes of the load, such as clients. The keys are \
-long option names without --. \
-[targets.NAME] defines the target @NAME:
+[defaults] sets default values for the look of the screen and for load options such as clients. Write long option \
+names without --. [targets.NAME] defines the target @NAME:
   [defaults]
   theme = \"dark\"
   clients = 100

@@ -38,8 +38,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct DemoArgs {
-    /// Port of 127.0.0.1 to listen on; 0 means any free port. The other nodes of a cluster get the ports after this
-    /// port. With --bus, the default is 6380
+    /// The port on 127.0.0.1; 0 means any free port. The other nodes of a cluster use the next ports. With --bus, the
+    /// default is 6380
     #[arg(short, long, default_value_t = 6379, value_parser = whole::<u16>(0..=65535), default_value_if("bus", ArgPredicate::IsPresent, "6380"))]
     port: u16,
 
@@ -61,7 +61,7 @@ pub struct DemoArgs {
     #[arg(short, long, value_name = "PATH", conflicts_with = "nodes")]
     socket: Option<PathBuf>,
 
-    /// Password that clients must send
+    /// The password that clients must send
     #[arg(short = 'a', long)]
     password: Option<Password>,
 

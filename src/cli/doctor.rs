@@ -23,10 +23,11 @@ use crate::{
 
 const AFTER: &str = "\
 The doctor generates no load and writes nothing to the server. The doctor sends PING 100 times a second, and reads \
-INFO, SLOWLOG, LATENCY, CLIENT LIST, CONFIG GET and the figures of this machine. To include the server's process, \
-run the doctor on the server's machine. The page has a part for each node of a cluster, or for a primary and each of \
-its replicas. If this machine has two or more cores, redyno also measures how long the machine interrupts a busy \
-thread. This measurement uses a tenth of a core. Ctrl-C ends the examination early, and redyno prints the page.
+INFO, SLOWLOG, LATENCY, CLIENT LIST, CONFIG GET and the figures of this machine. To also examine the server's \
+process, run the doctor on the server's machine. The page has a section for each node of a cluster, or for a primary \
+and each of its replicas. If this machine has two or more cores, redyno also runs a busy loop, and measures how long \
+the machine interrupts the loop. The busy loop uses a tenth of a core. Ctrl-C ends the examination early, and redyno \
+prints the page.
 
 Examples:
   redyno doctor
@@ -35,8 +36,8 @@ Examples:
   redyno doctor redis://10.0.0.5 --json | jq .findings
   redyno doctor -p 6379 --fail-if 'ping_p99 > 5ms'
 
-Exit codes: 0 no warning; 3 redyno found a warning or a problem, or a condition is true; 4 a condition is undecided; \
-1 failed; 2 bad usage; 130 interrupted.";
+Exit codes: 0 no warning; 3 redyno found a warning or a problem, or a condition is true; 4 redyno cannot decide \
+whether a condition is true; 1 failed; 2 bad usage; 130 interrupted.";
 
 /// The default length of the examination. The length is enough for baselines and for each kind of poll, and short
 /// enough for a person to wait.
@@ -72,18 +73,19 @@ pub struct DoctorArgs {
     /// Print one HTML page with charts
     #[arg(long)]
     pub html: bool,
-    /// Run this shell command for each finding (a problem that redyno reports) that is a warning or worse. The command
-    /// reads the finding as JSON from stdin
+    /// Run this shell command when redyno finds a problem that is at least a warning. The command reads the finding as
+    /// JSON from stdin
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub on_finding: Option<String>,
     /// Exit with code 3 if this condition is true at the end, such as 'ping_p99 > 5ms'; can be given several times
     #[arg(long, value_name = "CONDITION", value_parser = condition_on_ping)]
     pub fail_if: Vec<Condition>,
-    /// End with exit code 3 when this condition is true in each of 5 consecutive seconds, such as 'ping_p99 > 5ms'; can
-    /// be given several times
+    /// End with exit code 3 when this condition has been true for 5 seconds in a row, such as 'ping_p99 > 5ms'; can be
+    /// given several times
     #[arg(long, value_name = "CONDITION", value_parser = condition_on_ping)]
     pub abort_if: Vec<Condition>,
-    /// Leave texts from the server out: error messages, addresses, and the arguments and clients of the slow log
+    /// Remove the server's own texts from the output: error messages, addresses, and the arguments and clients in the
+    /// slow log
     #[arg(long)]
     pub redact: bool,
     /// Also print all arguments of the commands in the server's slow log

@@ -15,18 +15,18 @@ use crate::{
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ExperimentArgs {
-    /// Find the highest rate that keeps a limit of the response time, such as 'p99<1ms', then end. The exit code is 3
-    /// if no rate keeps the limit
+    /// Find the highest rate at which the response time stays within a limit such as 'p99<1ms', then end. The exit code
+    /// is 3 if there is no such rate
     #[arg(long, value_name = "LIMIT", conflicts_with_all = ["rate", "requests", "no_load"])]
     pub find: Option<Limit>,
-    /// Measure several values of a knob (a setting of the load) or of a server parameter, then end. Examples: 'clients
-    /// 1..1000', 'rate 1k..50k in 10' (10 steps), 'config io-threads 1,2,4'. The best step has the highest throughput.
-    /// With a limit ('pipeline 1..64 p99<1ms'), the best step must also keep the limit
+    /// Measure several values of a load setting (knob) or of a server parameter, then end. Examples: 'clients 1..1000',
+    /// 'rate 1k..50k in 10' (10 steps), 'config io-threads 1,2,4'. The best step has the highest throughput. With a
+    /// limit ('pipeline 1..64 p99<1ms'), the best step must also stay within the limit
     #[arg(long, value_name = "KNOB A..B", conflicts_with_all = ["find", "requests", "no_load"])]
     pub sweep: Option<SweepPlan>,
-    /// Change knobs at the times in this file. It has lines such as 'at 30s clients 100', 'from 60s to 120s rate
-    /// 1k..50k' (20 equal steps, or 60 if 'in 60' follows) and 'at 150s end'. Without a screen, the session ends after
-    /// --duration, or with the script if --duration is not given
+    /// Change load settings (knobs) at the times in this file. The file has lines such as 'at 30s clients 100', 'from
+    /// 60s to 120s rate 1k..50k' (20 equal steps; add 'in 60' for 60 steps) and 'at 150s end'. Without a screen, the
+    /// session ends after --duration. Without --duration, the session ends with the script
     #[arg(long, value_name = "FILE", value_parser = ScriptFile::read)]
     #[arg(conflicts_with_all = ["find", "sweep", "requests", "no_load"])]
     pub script: Option<ScriptFile>,

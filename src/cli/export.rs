@@ -20,8 +20,9 @@ use crate::{
 fn formats() -> String {
     let lines = Format::ALL.map(|format| format!("  {:12} {}", format.name, format.about));
     format!(
-        "Formats:\n{}\n\nIn a session, --export FORMAT:FILE writes the same formats.\n\nExamples:\n  redyno \
-         export tuning.jsonl --format csv --rows segments\n  redyno export tuning.jsonl --format hlog -o tuning.hlog",
+        "Formats:\n{}\n\nDuring a session, --export FORMAT:FILE writes the same formats.\n\nExamples:\n  redyno \
+        export tuning.jsonl --format csv --rows segments\n  redyno export tuning.jsonl --format hlog -o \
+        tuning.hlog",
         lines.join("\n")
     )
 }
@@ -43,14 +44,15 @@ pub struct ExportArgs {
     /// server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
-    /// For hgrm, export the latencies of this tag: response, or the name of an operation [default: service times of all
-    /// operations]
+    /// With --format hgrm: the latencies to export, 'response' or the name of an operation [default: service times of
+    /// all operations]
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
-    /// Export the target with this number, counted from 0, if the recording has several targets
+    /// If the recording has several targets: the number of the target to export, starting at 0
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u16>(0..=65535))]
     pub target: u16,
-    /// Leave texts from the server out: error messages, addresses, and the arguments and clients of the slow log
+    /// Remove the server's own texts from the output: error messages, addresses, and the arguments and clients in the
+    /// slow log
     #[arg(long)]
     pub redact: bool,
 }

@@ -27,8 +27,8 @@ pub struct FleetArgs {
     /// are totals for all agents
     #[arg(long, value_name = "COUNT", value_parser = whole::<u16>(1..=MOST_AGENTS))]
     pub agents: Option<u16>,
-    /// URI of the bus: the Redis or Valkey server through which the session and its agents communicate. The password of
-    /// the bus may also be in REDYNO_BUS_AUTH [default with --local: the built-in server]
+    /// URI of the bus: the Redis or Valkey server through which the session and its agents communicate. You can set the
+    /// password of the bus in the variable REDYNO_BUS_AUTH [default with --local: the built-in server]
     #[arg(long, value_name = "URI", requires = "agents")]
     pub bus: Option<Password>,
     /// The name of the session on the bus [default: redyno]
@@ -37,7 +37,7 @@ pub struct FleetArgs {
     /// Start the agents as processes on this machine
     #[arg(long)]
     pub local: bool,
-    /// Use the target server also as the bus. The messages of the bus and the load then disturb each other
+    /// Use the target server also as the bus. The load and the messages of the bus then slow each other down
     #[arg(long)]
     pub bus_is_target: bool,
     /// The TLS options of the bus.

@@ -35,47 +35,47 @@ const CONFLICTS_WITH_TRACE: &[&str] = &[
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// Clients: connections that send requests [default: 50]
+    /// Number of clients (connections that send requests) [default: 50]
     #[arg(short = 'c', long, value_name = "CLIENTS", value_parser = count)]
     pub clients: Option<u32>,
-    /// Pipeline: requests that a client sends before it waits for their replies [default: 1]
+    /// Pipeline: the number of requests that a client sends before it waits for the replies [default: 1]
     #[arg(short = 'P', long, value_name = "PIPELINE", value_parser = count)]
     pub pipeline: Option<u32>,
-    /// Open loop: all clients together send this many requests per second, on a schedule that does not wait for
-    /// replies. The response time counts from the scheduled time of a request; this avoids coordinated omission. With
-    /// max, redyno uses a closed loop: a client sends again when its replies have arrived [default: max, unless the
-    /// workload or a file sets the rate]
+    /// Open loop: all clients together send this many requests per second, without waiting for replies. The response
+    /// time starts at the scheduled time of a request, which avoids coordinated omission. With max, redyno uses a
+    /// closed loop: each client waits for its replies, then sends again [default: max, unless the workload or a file
+    /// sets the rate]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: Option<GivenRate>,
-    /// The times of requests under --rate. constant: equal gaps; poisson: random gaps; times: from the file of --times
-    /// or --trace. With 'bursty 10x 1s/10s', 1 s of every 10 s has ten times the rate of the other 9 s, and --rate is
-    /// the mean [default: constant; times if such a file is given]
+    /// How --rate spaces requests. constant: equal gaps; poisson: random gaps; times: as in the file of --times or
+    /// --trace. With 'bursty 10x 1s/10s', 1 s in every 10 s has ten times the rate of the other 9 s. --rate is then the
+    /// mean rate [default: times with --times or --trace, else constant]
     #[arg(long, value_name = "NAME", conflicts_with = "times")]
     pub arrivals: Option<Arrivals>,
     /// Open loop: send a request at each time in this file. The file has one time per line, in seconds since the start,
-    /// ascending. A run without a screen ends after one pass over the file, unless -n or --duration is given
+    /// in ascending order. Without a screen, a run ends at the end of the file, unless you give -n or --duration
     #[arg(long, value_name = "FILE", group = "timed", conflicts_with = "threads")]
     pub times: Option<PathBuf>,
-    /// What happens to a request that is due while no connection is free. queue: redyno sends it late. shed: redyno
-    /// drops and counts it when it is 10 ms late [default: queue]
+    /// What to do if no connection is free at the scheduled time of a request. queue: send the request late. shed: drop
+    /// a request that is 10 ms late, and count it [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
-    /// When a client sends again. spread: as soon as redyno has read the replies of this client. grouped: after redyno
-    /// has read all replies that have arrived; many requests then reach the server together [default: grouped]
+    /// When a client sends again. spread: as soon as redyno has read this client's replies. grouped: after redyno has
+    /// read all clients' replies, so that many requests are sent together [default: grouped]
     #[arg(long, value_name = "NAME")]
     pub rhythm: Option<Rhythm>,
-    /// Make each client reconnect after every N replies, with TLS handshake and AUTH. The client first waits for the
-    /// replies to all requests of its pipeline [default: clients keep their connections]
+    /// Make each client reconnect after every N replies, with TLS handshake and AUTH. Before a client reconnects, it
+    /// waits for all outstanding replies [default: clients keep their connections]
     #[arg(long, value_name = "N", value_parser = count)]
     pub reconnect: Option<u32>,
     /// Make each client pause before it sends again. Examples: 20ms; 5ms..50ms (random, uniform); 'exponential 20ms'
-    /// (random, with this mean). The first pause is shorter by a random time, so that clients do not begin together
-    /// [default: no pauses]
+    /// (random, with this mean). The first pause of each client is randomly shorter, so that clients do not start
+    /// together [default: no pauses]
     #[arg(long, value_name = "T")]
     pub think: Option<RandomLength>,
-    /// Make each client reconnect after this time, with TLS handshake and AUTH. T has the same form as for --think. The
-    /// client first waits for the replies to all requests of its pipeline. The first connection of each client lasts a
-    /// shorter, random time [default: clients keep their connections]
+    /// Make each client reconnect after this time, with TLS handshake and AUTH. The forms of --think are possible, too.
+    /// Before a client reconnects, it waits for all outstanding replies. The first connection of each client is
+    /// randomly shorter [default: clients keep their connections]
     #[arg(long, value_name = "T")]
     pub session_length: Option<RandomLength>,
     /// Workload: a preset ('redyno workloads' lists them) or a TOML file [default: cache, SET:GET 1:10]
@@ -84,26 +84,26 @@ pub struct LoadArgs {
     /// Set a parameter of the workload; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
     pub set: Vec<ParameterValue>,
-    /// Number of receivers. A receiver is an additional connection. It receives the messages of a workload such as
-    /// pubsub, queue or stream, or the invalidations of client tracking [default: set by the workload]
+    /// Number of receivers: additional connections that receive the messages of a workload such as pubsub, queue or
+    /// stream, or the invalidations of client tracking [default: set by the workload]
     #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
     pub receivers: Option<u32>,
-    /// Fill the placeholders __field:NAME__ and __record__ from this file. Each operation takes the next record; the
-    /// first record follows the last one. Formats, with or without gzip: CSV, TSV, JSON lines, fvecs, bvecs, npy, and
-    /// XML in the form of Wikipedia's abstracts. A run without a screen ends after one pass over the file, unless -n or
-    /// --duration is given
+    /// Replace the placeholders __field:NAME__ and __record__ with data from this file. Each operation uses the next
+    /// record; after the last record, the first one follows. Formats, with or without gzip: CSV, TSV, JSON lines,
+    /// fvecs, bvecs, npy, and the XML of Wikipedia's abstracts. Without a screen, a run ends at the end of the file,
+    /// unless you give -n or --duration
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
     /// Send the commands of this file at their recorded times. Make the file with 'redyno capture' or 'redis-cli
-    /// MONITOR'. redyno adds the prefix of this run to each key. redyno counts, but does not send, commands that are
-    /// administrative or dangerous or that block, transactions and scripts. A run without a screen ends after one pass
-    /// over the file, unless -n or --duration is given
+    /// MONITOR'. redyno adds the prefix of this run to each key. redyno skips and counts transactions, scripts, and
+    /// commands that are administrative, dangerous or blocking. Without a screen, a run ends at the end of the file,
+    /// unless you give -n or --duration
     #[arg(long, value_name = "FILE", group = "timed", conflicts_with_all = CONFLICTS_WITH_TRACE)]
     pub trace: Option<PathBuf>,
-    /// Speed of --times or --trace: 2 is twice the speed of the file, 0.5 is half the speed [default: 1]
+    /// Speed of --times or --trace: 2 is twice as fast as the file, 0.5 is half as fast [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = speed, requires = "timed", conflicts_with = "rate")]
     pub speed: Option<f64>,
     /// Ratio of SETs to GETs, such as 1:10 [default: 1:10]
@@ -122,41 +122,41 @@ pub struct LoadArgs {
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
     /// Before measuring, write the keys that the workload reads. If the workload defines no prefill, redyno uses the
-    /// workload's write operation, or else SET
+    /// workload's write operation, or SET if there is none
     #[arg(long, conflicts_with = "no_prefill")]
     pub prefill: bool,
-    /// Skip the workload's prefill
+    /// Skip the prefill that the workload defines
     #[arg(long)]
     pub no_prefill: bool,
-    /// Worker threads [default: one per core of --cpus; without --cpus, one less than the machine's cores, at least 1]
+    /// Worker threads [default: one per core in --cpus; without --cpus, the machine's cores minus 1, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// How worker threads read and write: epoll, uring or auto. uring is Linux's io_uring, which needs fewer system
-    /// calls; TLS connections use epoll. With auto, redyno first measures both for a quarter of a second, and uses the
-    /// faster one [default: epoll]
+    /// calls; TLS connections always use epoll. With auto, redyno first compares epoll and uring for a quarter of a
+    /// second, then uses the faster one [default: epoll]
     #[arg(long, value_name = "METHOD")]
     pub io: Option<IoMethod>,
-    /// Cores for the worker threads, such as 1 or 0,2-4. The first thread runs on the first core, and so on [default:
-    /// the system chooses the cores]
+    /// CPU cores for the worker threads, such as 1 or 0,2-4. The first thread uses the first core in the list, the
+    /// second thread the second core [default: the system chooses the cores]
     #[arg(long, value_name = "CORES")]
     pub cpus: Option<Cores>,
-    /// Make worker threads poll instead of sleep: the wake-up delay is the shortest, but each thread uses a whole core
+    /// Make worker threads poll instead of sleep. Threads then react fastest, but each thread uses a whole core
     #[arg(long)]
     pub busy: bool,
-    /// Reply timeout in seconds. If a connection waits longer for a reply, redyno closes it and reconnects [default: 5]
+    /// Reply timeout in seconds. If a reply takes longer, redyno closes the connection and reconnects [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// On a cluster: the maximum number of connections of all clients to all nodes. A client connects to a node before
-    /// its first request to this node [default: as many as the limit of open files allows]
+    /// On a cluster: the maximum number of connections in total, over all clients and nodes. A client opens the
+    /// connection to a node before its first request to this node [default: as many as the limit of open files allows]
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_connections: Option<u32>,
-    /// Nodes for read-only requests, in each shard of a cluster or among a primary and its replicas: primary, replica,
-    /// any (primary and replicas in turn) or nearest. The nearest node has the lowest median PING time of the last 10 s
+    /// Which nodes get read-only requests, with a cluster or with a primary and its replicas: primary, replica, any
+    /// (primary and replicas in turn) or nearest. The nearest node has the lowest median PING time of the last 10 s
     /// [default: primary]
     #[arg(long, value_name = "NODES")]
     pub read_from: Option<ReadFrom>,
-    /// Continue the load after the errors NOAUTH, WRONGPASS and NOPERM [default: these errors stop the load, because
-    /// the server refuses every request]
+    /// Continue the load after the errors NOAUTH, WRONGPASS and NOPERM [default: stop the load, because the server then
+    /// refuses every request]
     #[arg(long)]
     pub keep_going: bool,
     /// Random seed: the same seed gives the same requests at the same times [default: random]
@@ -168,19 +168,19 @@ pub struct LoadArgs {
     /// Start with the load off
     #[arg(long)]
     pub no_load: bool,
-    /// Keep the keys that the load wrote. At the end, redyno shows how to reuse or remove them
+    /// Keep the keys that the load wrote. At the end, redyno prints how to reuse or remove the keys
     #[arg(long, conflicts_with_all = ["key_prefix", "own_names"])]
     pub keep: bool,
-    /// Use key names made of NAME and twelve digits, and keep the keys; redyno asks before it overwrites existing keys
-    /// [default: keys have a prefix of this run, and redyno removes them at the end]
+    /// Name each key NAME plus twelve digits, and keep the keys at the end. redyno asks before it overwrites existing
+    /// keys [default: redyno adds a prefix to all keys, and removes the keys at the end]
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub key_prefix: Option<KeyNames>,
-    /// Use the workload's key names without a prefix of this run, and keep the keys; redyno asks before it overwrites
-    /// existing keys
+    /// Use the workload's key names without adding a prefix, and keep the keys at the end. redyno asks before it
+    /// overwrites existing keys
     #[arg(long, conflicts_with = "key_prefix")]
     pub own_names: bool,
-    /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory. Do
-    /// not ask before HTTP requests that may change data or go to another machine
+    /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory.
+    /// Also do not ask before HTTP requests that may change data or go to another machine
     #[arg(long)]
     pub yes: bool,
     /// The workload that the options choose, once it is loaded.

@@ -21,7 +21,7 @@ const NO_LOAD: &str =
 #[derive(Args, Debug, Clone, Copy, Default)]
 #[command(next_help_heading = "Target")]
 pub struct OneNodeArgs {
-    /// Use only the named server, without the other nodes of its cluster, its replicas and its primary
+    /// Use only the given server, not the other nodes of its cluster, its replicas or its primary
     #[arg(long)]
     pub one_node: bool,
 }
@@ -57,8 +57,8 @@ pub struct NodesArgs {
     /// Servers to watch side by side, without load; 'redyno URI URI' has the same meaning
     #[arg(long = "node", value_name = "URI", hide = true, conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3", "one_node"])]
     pub nodes: Vec<Password>,
-    /// Divide the keys of one load among several servers, each given as a URI, by consistent hashing. ketama places
-    /// keys as libmemcached does
+    /// Use consistent hashing to divide the keys of one load among several servers. Give each server as a URI. With
+    /// ketama, each key goes to the same server as with libmemcached
     #[arg(long, value_name = "METHOD", value_enum, hide_possible_values = true)]
     pub hash: Option<HashMethod>,
 }
@@ -67,11 +67,11 @@ pub struct NodesArgs {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Target")]
 pub struct RingArgs {
-    /// The server. With --hash, give several servers; redyno divides the load among them
+    /// The server. With --hash, give several servers; redyno then divides the keys among these servers
     #[arg(value_name = "URI", conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3"])]
     pub nodes: Vec<Password>,
-    /// Divide the keys among several servers, each given as a URI, by consistent hashing. ketama places keys as
-    /// libmemcached does
+    /// Use consistent hashing to divide the keys among several servers. Give each server as a URI. With ketama, each
+    /// key goes to the same server as with libmemcached
     #[arg(
         long,
         value_name = "METHOD",

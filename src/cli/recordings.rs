@@ -41,7 +41,7 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct SessionsArgs {
-    /// List this directory [default: where --record and the key r put recordings]
+    /// List the recordings in this directory [default: the directory that --record and the key r use]
     #[arg(value_name = "DIRECTORY")]
     pub directory: Option<PathBuf>,
     /// Print JSON lines

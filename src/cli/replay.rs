@@ -50,11 +50,10 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct ReplayArgs {
-    /// The recording, made by --record FILE, or - for standard input. redyno shows several recordings of one server as
-    /// one session
+    /// A file that --record made, or - for standard input. redyno shows several recordings of one server as one session
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// No screen: print all lines of the session at once; this is the default when stdout is not a terminal
+    /// Print all lines of the session at once, without the screen. This is the default if stdout is not a terminal
     #[arg(long, conflicts_with_all = ["theme", "no_mouse"])]
     pub headless: bool,
     /// Write a picture of the screen to a new file: SVG if its name ends in .svg, text if it ends in .txt
@@ -63,14 +62,14 @@ pub struct ReplayArgs {
     /// Write an animation of the recording, at most half a minute long, to a new SVG file
     #[arg(long, value_name = "OUT.svg", group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]
     pub animate: Option<PathBuf>,
-    /// Columns and rows of the picture
+    /// The size of the picture, in columns and rows
     #[arg(long, value_name = "WxH", default_value = "120x36", value_parser = area, requires = "drawn")]
     pub size: Rect,
     /// The screen to draw: overview, latency, server, segments, log, curve or nodes
     #[arg(long, value_name = "NAME", default_value = "overview", value_parser = screen, requires = "drawn")]
     pub screen: Screen,
-    /// The moment to draw: seconds since the start of the session, or a clock time of the recording host such as 14:05
-    /// or 14:05:30 [default: the end]
+    /// The time to draw, in seconds since the start of the session. A clock time of the recording host, such as 14:05
+    /// or 14:05:30, is also possible [default: the end]
     #[arg(long, value_name = "TIME", requires = "screenshot")]
     pub at: Option<GivenMoment>,
     /// How the screen looks.

@@ -17,11 +17,12 @@ use crate::{
 };
 
 const AFTER: &str = "\
-The page needs no network. You can zoom into its charts, and all charts share one cursor. On paper and without \
-JavaScript, the page shows pictures of the charts.
+You can open the page without a network. You can zoom into the charts, and all charts share one cursor. If you print \
+the page, or if JavaScript is off, the page shows pictures of the charts.
 
-If you give several recordings, the report compares each with the first recording. Each change of a knob begins a \
-new segment of a recording. For a report of one segment, add the number of the segment: tuning.jsonl#3.
+If you give several recordings, the report compares each of them with the first recording. Each change of a load \
+setting (knob) starts a new segment of a recording. For a report of one segment, add its number to the file name: \
+tuning.jsonl#3.
 
 Examples:
   redyno report tuning.jsonl -o tuning.html
@@ -38,7 +39,8 @@ pub struct ReportArgs {
     /// The new file to write: .html for a page, .md for text
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Leave texts from the server out: error messages, addresses, and the arguments and clients of the slow log
+    /// Remove the server's own texts from the output: error messages, addresses, and the arguments and clients in the
+    /// slow log
     #[arg(long)]
     pub redact: bool,
 }

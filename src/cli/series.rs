@@ -33,14 +33,14 @@ const AFTER: &str = "\
 A series is a list of runs with one table of results. 'redyno workloads' lists the presets, and 'redyno workloads \
 NAME' prints a preset as a file that you can change. For each cell (one test with one set of parameters), redyno \
 runs a session without a screen. redyno asks before it writes. At the start of a session, redyno writes the keys \
-that the workload reads; at the end, redyno removes all keys of the session. --set limits a parameter to some of its \
-values: --set size=64,1024.
+that the workload reads. At the end, redyno removes all keys of the session. To use only some values of a parameter, \
+give --set size=64,1024.
 
 Examples:
   redyno series redis-io -p 6379 --plan
   redyno series tair-threads -p 6379 --yes --scale 0.01 --published
 
-Ctrl-C ends the series and prints the table so far.
+Ctrl-C ends the series; redyno then prints the table of the finished cells.
 Exit codes: 0 done; 1 a cell failed (the row of the cell says why); 2 bad usage; 130 interrupted.";
 
 /// The arguments of `redyno series`.
@@ -54,7 +54,7 @@ pub struct SeriesArgs {
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<ParameterValue>,
-    /// Run only the runs with this name; can be given several times
+    /// Use only the runs with this name; can be given several times
     #[arg(long, value_name = "RUN")]
     pub only: Vec<String>,
     /// Multiply requests, seconds, pauses and keys by this factor between 0 and 1
@@ -78,7 +78,7 @@ pub struct SeriesArgs {
     /// Write all records of each cell to a new file in this directory; the file's name contains the cell's number
     #[arg(long, value_name = "DIRECTORY")]
     pub record: Option<PathBuf>,
-    /// The dataset: a file of records, for runs that send fields of a dataset
+    /// The dataset: a file of records, for runs whose commands contain fields of a dataset
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset

@@ -21,60 +21,61 @@ use crate::{
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Session")]
 pub struct SessionArgs {
-    /// End after this many seconds [default: when you quit]
+    /// End after this many seconds [default: run until you quit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
-    /// Warm-up: send the load for this many seconds first. The summary leaves this time out
+    /// Send the load for this many seconds before the measurement. The summary does not include this warm-up
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub warmup: Option<Duration>,
-    /// End after exactly this many requests. Lost and shed (dropped) requests count, but requests of the warm-up do not
-    /// [default: no limit]
+    /// End after exactly this many requests. This number includes lost and dropped requests, but not the requests of
+    /// the warm-up [default: no limit]
     #[arg(short = 'n', long, value_name = "REQUESTS", value_parser = requests)]
     pub requests: Option<u64>,
-    /// Record to this new file, as JSON lines. redyno compresses the file if its name ends in .zst [default: a file
-    /// that 'redyno sessions' lists]
+    /// Write a recording to this new file, as JSON lines. redyno compresses the file if its name ends in .zst [default:
+    /// a file that 'redyno sessions' lists]
     #[arg(long, value_name = "FILE")]
     pub record: Option<Option<PathBuf>>,
-    /// Begin a new file of the recording after this time, such as 30m or 1h. You can open each file by itself; its name
-    /// contains the time
+    /// Start a new file of the recording after every period of this length, such as 30m or 1h. You can open each file
+    /// alone; the file's name contains the time
     #[arg(long, value_name = "TIME", value_parser = rotation, requires = "record")]
     pub record_rotate: Option<Duration>,
-    /// Measure the time from a write to a primary until its replicas return the written value, with or without a load.
-    /// redyno writes at most ten test values per second in total, and asks before the first write
+    /// Measure replication lag: the time from a write to a primary until its replicas return the new value. The load
+    /// can be on or off. redyno writes at most ten test values per second in total, and asks before the first write
     #[arg(long, conflicts_with_all = ["redact", "one_node", "key_prefix", "own_names"])]
     pub probe_lag: bool,
-    /// Leave texts from the server out of all output: error messages, addresses, and the arguments and clients of the
+    /// Remove the server's own texts from all output: error messages, addresses, and the arguments and clients in the
     /// slow log
     #[arg(long)]
     pub redact: bool,
-    /// Write all arguments in the server's slow log to recordings, JSON lines and exports. Without this option, only
-    /// the screen shows all arguments
+    /// Include the full arguments from the server's slow log in recordings, JSON lines and exports. Without this
+    /// option, only the screen shows all arguments
     #[arg(long, conflicts_with = "redact")]
     pub with_arguments: bool,
     /// Also write the figures to FILE in one of the formats of 'redyno export'; can be given several times
     #[arg(long, value_name = "FORMAT:FILE")]
     pub export: Vec<Export>,
     /// Without a screen: exit with code 3 if this condition is true at the end of the run. Examples: 'p99 > 2ms',
-    /// 'errors > 0', and with --base also 'ops < -5%'. Can be given several times
+    /// 'errors > 0', or with --base 'ops < -5%'. You can give this option several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
-    /// Compare this run with this recording, for conditions of --fail-if on a change, such as 'ops < -5%'
+    /// The recording with which --fail-if compares this run, in conditions such as 'ops < -5%'
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
-    /// Without a screen: end the run with exit code 3 when this condition is true in each of 5 consecutive seconds,
-    /// such as 'p99 > 50ms', 'ops < 1000' or 'errors > 0'. Can be given several times
+    /// Without a screen: end the run with exit code 3 when this condition has been true for 5 seconds in a row, such as
+    /// 'p99 > 50ms', 'ops < 1000' or 'errors > 0'. You can give this option several times
     #[arg(long, value_name = "CONDITION")]
     pub abort_if: Vec<Condition>,
-    /// Run this shell command for each finding (a problem that redyno reports) that is a warning or worse. The command
-    /// reads the finding as JSON from stdin. redyno runs one command at a time, for up to 10 s, and at most once a
-    /// minute for each kind of finding
+    /// Run this shell command when redyno finds a problem that is at least a warning. The command reads the problem (a
+    /// finding) as JSON from stdin. redyno runs one command at a time, for up to 10 s, and at most once a minute for
+    /// each kind of finding
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub on_finding: Option<String>,
     /// Serve the figures as OpenMetrics at http://ADDRESS/metrics; ADDRESS is a port, IP:PORT, or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<metrics::MetricsAddress>,
-    /// Push the figures every 10 s and at the end, for runs that are too short for a scrape. The destination is
-    /// otlp:URL (OpenTelemetry, as http/json) or remote-write:URL (Prometheus). Can be given several times
+    /// Push the figures every 10 s and at the end of the run. Short runs can end before a scrape; a push still sends
+    /// their figures. The destination is otlp:URL (OpenTelemetry, as http/json) or remote-write:URL (Prometheus). You
+    /// can give this option several times
     #[arg(long, value_name = "PROTOCOL:URL")]
     pub push: Vec<push::PushDestination>,
     /// The interval of --push, in seconds [default: 10]
@@ -84,7 +85,7 @@ pub struct SessionArgs {
     /// TOKEN'. For OTLP, redyno also sends the headers in the environment variable OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "FILE", requires = "push")]
     pub push_headers: Option<PathBuf>,
-    /// No screen: print a line per second; this is the default when stdout is not a terminal
+    /// Run without the screen, and print a line per second. This is the default if stdout is not a terminal
     #[arg(long)]
     pub headless: bool,
     /// With --headless: print all records as JSON lines
@@ -93,15 +94,16 @@ pub struct SessionArgs {
     /// Also print the results in YCSB's format after the summary
     #[arg(long, conflicts_with = "json")]
     pub ycsb_summary: bool,
-    /// Print what the run would send, without connecting: requests, shares, hottest keys, bytes and size of the prefill
+    /// Print what the run would send, and do not connect. The output shows requests and their shares, hottest keys,
+    /// bytes, and the size of the prefill
     #[arg(long)]
     pub plan: bool,
-    /// Check what an earlier run with --dataset and the same options wrote. redyno reads each record that the run wrote
-    /// by SET or HSET, and compares it with the file. --verify writes nothing. The exit code is 3 if a record is
-    /// missing or different
+    /// Check the records that an earlier run with --dataset and the same options wrote with SET or HSET. redyno reads
+    /// each record from the server, and compares it with the file. --verify writes nothing. The exit code is 3 if a
+    /// record is missing or different
     #[arg(long, conflicts_with = "plan")]
     pub verify: bool,
-    /// Play the five-minute tour of the screen on the built-in server, until you press a key
+    /// Play a five-minute tour of the screen on the built-in server. Any key ends the tour
     #[arg(long)]
     pub tour: bool,
     /// How the screen looks.
@@ -138,7 +140,7 @@ pub struct LookArgs {
     /// [default: auto]
     #[arg(long, value_name = "NAME")]
     pub theme: Option<ThemeChoice>,
-    /// Use ASCII characters only, on the screen and in text
+    /// Use ASCII characters only, on the screen and in printed text
     #[arg(long)]
     pub ascii: bool,
     /// Do not use the mouse, so that you can select text in the terminal without Shift

@@ -33,7 +33,7 @@ pub struct TargetArgs {
     /// Port [default: 6379]
     #[arg(short, long, value_name = "PORT", value_parser = whole::<u16>(1..=65535))]
     pub port: Option<u16>,
-    /// Unix socket, in place of host and port
+    /// Path of a Unix socket, to use instead of host and port
     #[arg(short, long, value_name = "SOCKET", conflicts_with_all = ["host", "port"])]
     pub socket: Option<PathBuf>,
     /// The whole address as a URI

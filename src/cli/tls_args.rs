@@ -16,16 +16,16 @@ use crate::{
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "TLS")]
 pub struct TlsArgs {
-    /// Use TLS, as rediss:// in a URI does. redyno verifies the server's certificate and name
+    /// Use TLS; a rediss:// URI has the same effect. redyno verifies the server's certificate and name
     #[arg(long)]
     pub tls: bool,
     /// Trust servers whose certificate is signed by a CA in this file (PEM) [default: the system's CAs]
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
-    /// Trust CAs in all files of this directory (PEM)
+    /// Trust the CAs in all files of this directory (PEM)
     #[arg(long, value_name = "DIR")]
     pub cacertdir: Option<PathBuf>,
-    /// Client certificate of redyno (PEM); needs --key
+    /// The client certificate that redyno sends (PEM); needs --key
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
     /// The private key for --cert (PEM)
@@ -34,7 +34,7 @@ pub struct TlsArgs {
     /// Server name for SNI; the server's certificate must match this name [default: the host]
     #[arg(long, value_name = "NAME")]
     pub sni: Option<String>,
-    /// Verify the CA that signed the server's certificate, but not the name in the certificate, as redis-cli does
+    /// As redis-cli does, verify the CA that signed the server's certificate, but not the name in the certificate
     #[arg(long)]
     pub tls_ca_only: bool,
     /// Use TLS, but do not verify the server's certificate

@@ -27,21 +27,21 @@ use crate::{
 
 const AFTER: &str = "\
 redyno sends the whole load to one target at a time, in the order A B B A A B B A and so on. Each pair compares the \
-three seconds before a switch with three seconds after the switch, without the first second after the switch. redyno \
-checks both targets, and asks about each target, before the first write.
+three seconds before a switch with three seconds after the switch. redyno does not count the first second after a \
+switch. Before the first write, redyno checks both targets, and asks you to confirm each target.
 
 Examples:
   redyno versus redis://a:6379 redis://b:6379
   redyno versus @prod memcached://10.0.0.6 -c 200 --yes
 
 The target with the higher throughput is better. With --rate, the target with the lower p99 of the response time is \
-better. redyno judges each row of the table by itself. Even for equal targets, redyno calls about one row in twenty \
-different by chance.
-After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. The comparison takes at most \
-three minutes; the verdict may then be 'not clear'. The comparison ends after three pairs if redyno itself limited A \
-and B in each of these pairs.
-Exit codes: 0 B is as good as A or better; 3 B is worse; 4 the verdict is not clear; 1 failed; 2 bad usage; 130 \
-interrupted.";
+better. redyno judges each row of the table separately. If the targets are equal, about one row in twenty still \
+counts as different, by chance.
+redyno measures at least nine pairs (about 70 s), then ends as soon as the verdict is clear. The comparison takes \
+at most three minutes. If there is no clear result by then, the verdict is 'not clear'. The comparison ends after \
+three pairs if redyno itself was the bottleneck for both A and B in each of these pairs.
+Exit codes: 0 B is at least as good as A; 3 B is worse than A; 4 the verdict is not clear; 1 failed; 2 bad usage; \
+130 interrupted.";
 
 /// The arguments of `redyno versus`.
 #[derive(Args, Debug, Clone)]
@@ -57,20 +57,20 @@ pub struct VersusArgs {
     /// The second target, B. The verdict says whether B is better than A
     #[arg(value_name = "URI")]
     pub b: Password,
-    /// Seconds of each measurement. A pair is one measurement of A and one measurement of B [default: 3]
+    /// The length of each measurement in seconds. A pair is one measurement of A and one measurement of B [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
-    /// Continue even if redyno itself limits both A and B in the first three pairs
+    /// Continue even if redyno itself was the bottleneck for both A and B in the first three pairs
     #[arg(long)]
     pub anyway: bool,
     /// Print JSON lines: one object for each pair, then the verdict with the table
     #[arg(long)]
     pub json: bool,
-    /// Write all records to a new file, as JSON lines. The records of B have "node":1
+    /// Write all records to a new file, as JSON lines. Records of target B have "node":1
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Divide the keys of a target among several servers by consistent hashing. Separate the URIs of these servers by
-    /// commas: redyno versus redis://a,redis://b redis://c --hash ketama
+    /// Use consistent hashing to divide the keys of a target among several servers. Separate the URIs of these servers
+    /// with commas: redyno versus redis://a,redis://b redis://c --hash ketama
     #[arg(
         long,
         value_name = "METHOD",

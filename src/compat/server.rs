@@ -33,7 +33,8 @@ pub struct ServerOptions {
     /// Use this private key for TLS
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// Divide the keys among several servers, each named by its own -u. The consistent hash is that of libmemcached
+    /// Divide the keys among several servers. Give each server with its own -u. redyno uses libmemcached's consistent
+    /// hash
     #[arg(long, value_name = "ketama", value_parser = checked(ketama, "must be ketama."))]
     hash: Option<String>,
     #[arg(skip)]

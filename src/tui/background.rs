@@ -187,7 +187,7 @@ mod tests {
         assert!(late.takes(&key('\\', KeyModifiers::ALT), now));
         assert!(!late.takes(&plain('r'), now) && !late.takes(&plain('1'), now));
         assert!(late.takes(&key(']', KeyModifiers::ALT), now));
-        assert!(!late.takes(&plain('1'), now + PAUSE), "after a pause, the character is a key");
+        assert!(!late.takes(&plain('1'), now + PAUSE), "after a pause, redyno reads the character as a key");
         for rest in ["]11;rgb:18/1b/21", "[?62;4c", "11;rgb:1"] {
             let mut late = LateAnswerFilter { within: Some(now) };
             assert!(rest.chars().all(|c| late.takes(&plain(c), now)), "{rest}");

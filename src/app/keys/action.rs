@@ -83,7 +83,7 @@ impl Context {
             Self::Maximised => "One part maximised",
             Self::Screen(screen) => screen.name(),
             Self::Experiment => "While an experiment runs",
-            Self::Answer => "At the result of an experiment",
+            Self::Answer => "After an experiment",
             Self::Search => "While typing a search",
             Self::Time => "Frozen or replayed",
             Self::Frozen => "While frozen",

@@ -44,8 +44,8 @@ const OVERVIEW: ScreenRow = ScreenRow {
         &[does(&[on('v')], "response or service time in the chart", Model::turn_timed)],
             "v", Some(("v", "response/service", 9)),
             "Show service times in the latency chart. A service time begins when a request is written. Press v again for \
-             response times: they begin when a request is due, and avoid coordinated omission. In a closed loop, both are \
-             equal.";
+             response times. A response time begins when a request is due, and avoids coordinated omission. In a closed \
+             loop, response and service times are equal.";
     },
     panes: &[Pane::Throughput, Pane::Latency, Pane::Probes, Pane::Panel],
     ..ScreenRow::PLAIN
@@ -59,11 +59,11 @@ const LATENCY: ScreenRow = ScreenRow {
         in Context::Screen(Screen::Latency);
         &[does(&[on('t')], "show the distributions of another period", |model| model.period = model.period.turned())],
             "t", Some(("t", "now/minute/segment", 1)),
-            "Switch the distributions between the last second, the last minute and the whole segment.";
+            "Show the distributions of the last second, of the last minute or of the whole segment.";
         &[does(&[on('J')], "scroll the operations down", |model| model.scroll_operations(1)),
             does(&[on('K')], "scroll the operations up", |model| model.scroll_operations(-1))],
             "J, K", Some(("J, K", "operations", 9)),
-            "Scroll the table of the operations, which is shown if the workload has more than four operations.";
+            "Scroll the table of the operations. A workload with more than four operations has this table.";
     },
     panes: &[Pane::Curve, Pane::Percentiles, Pane::Distribution],
     ..ScreenRow::PLAIN
@@ -82,8 +82,8 @@ const SERVER: ScreenRow = ScreenRow {
         &[does(&[key(KeyCode::Left)], "set the parameter a step down", |model| model.turn_parameter(Down)),
             does(&[key(KeyCode::Right)], "set the parameter a step up", |model| model.turn_parameter(Up))],
             "←, →", Some(("←→", "set", 2)),
-            "Set the selected parameter a step lower or higher. redyno asks first. A new segment begins. The old value is \
-             restored at the end of the session.";
+            "Set the selected parameter one step lower or higher. redyno asks first. A new segment begins. redyno restores the \
+             old value at the end of the session.";
         &[does(&[key(KeyCode::Enter)], "type a value for the parameter", Model::type_parameter)],
             "Enter", Some(("Enter", "type", 4)),
             "Type a value for the selected parameter, such as 100mb, 1.5 GiB or 5ms, or choose a value from its list.";
@@ -136,7 +136,7 @@ const LOG: ScreenRow = ScreenRow {
         &[does(&[on('n')], "log, next hit", |model| model.find_next(Down)),
             does(&[on('N')], "log, previous hit", |model| model.find_next(Up))],
             "n, N", Some(("n", "next", 4)),
-            "Go to the next match, down or up.";
+            "Go to the next match below or above.";
         &[does(&[key(KeyCode::Enter)], "go to the moment of the selected row", Model::go_to_row)],
             "Enter", Some(("Enter", "go there", 3)),
             "Freeze the view, with the cursor at the moment of the selected line. An entry of the slow log is shown in full.";
@@ -170,7 +170,7 @@ const NODES: ScreenRow = ScreenRow {
         &[does(&[key(KeyCode::Left)], "sort by the column to the left", |model| model.sort_by(Down)),
             does(&[key(KeyCode::Right)], "sort by the column to the right", |model| model.sort_by(Up))],
             "←, →", Some(("←→", "sort", 2)),
-            "Sort the nodes by another column. At first, they are in the order in which they were found.";
+            "Sort the nodes by another column. At first, the nodes are in the order in which redyno found them.";
         &[does(&[on('R')], "reverse the order of the rows", Model::reverse_order)],
             "R", Some(("R", "reverse", 4)),
             "Reverse the order.";

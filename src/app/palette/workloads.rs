@@ -81,7 +81,7 @@ mod tests {
     fn mine() -> Workload {
         let mut mine = Workload::clone(&preset("cache").unwrap());
         mine.operations.push(Operation::command("PING", 3));
-        Workload { name: "mine".to_owned(), about: "all of mine".to_owned(), ..mine }
+        Workload { name: "mine".to_owned(), about: "a shop".to_owned(), ..mine }
     }
 
     fn model(workload: Workload) -> Model {
@@ -100,7 +100,7 @@ mod tests {
         let of = |title: &str| offers.iter().find(|offer| offer.title == title).unwrap();
         assert_eq!(
             of("workload mine").help,
-            "the workload at the start of this session: all of mine: GET:SET:PING 10:1:3"
+            "the workload at the start of this session: a shop: GET:SET:PING 10:1:3"
         );
         assert_eq!(of("workload incr").help, "INCR of counters: INCR");
         assert_eq!(offers[0].title, "preset cache");

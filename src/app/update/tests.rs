@@ -117,7 +117,7 @@ fn the_segment_of_a_change_that_was_undone_meanwhile_does_not_restore_the_change
     assert_eq!(press(&mut model, "<"), [Effect::Order(Order::SetKnobs(clients(20)))]);
     segment(&mut model, 2.0, clients(20));
     segment(&mut model, 3.0, clients(70));
-    assert_eq!(model.panel.wanted, clients(70), "another hand turned");
+    assert_eq!(model.panel.wanted, clients(70), "another source changed the knob");
 }
 
 #[test]
@@ -241,10 +241,10 @@ fn a_load_that_the_server_refuses_is_also_off_in_the_panel_and_can_be_retried() 
 fn a_refused_change_is_reported_and_the_knob_returns_to_its_value() {
     let mut model = model();
     let Effect::Order(order) = press(&mut model, ">").remove(0) else { panic!("an order") };
-    let why = "a recording has no knobs to turn".to_owned();
+    let why = "a recording has no knobs to change".to_owned();
     update(&mut model, Msg::Delivery(Delivery::Refused(order, why)));
     assert_eq!(model.panel.wanted, Knobs::default());
-    assert_eq!(model.message().unwrap().text, "a recording has no knobs to turn");
+    assert_eq!(model.message().unwrap().text, "a recording has no knobs to change");
 }
 
 #[test]

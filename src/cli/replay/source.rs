@@ -178,7 +178,7 @@ impl Source for ReplaySource {
                 "this is a recording: nothing is measured now"
             }
             Order::Mark(_) | Order::Event(_) | Order::StartRecording | Order::StopRecording => {
-                "this is a recording: you can add no mark, and redyno records nothing"
+                "this is a recording: you cannot add a mark or start a recording"
             }
             Order::AllowWrites(_) | Order::End => return,
         };

@@ -31,8 +31,8 @@ const ORDERS: &str = "must be 'S' (sequential) or 'R' (random).";
 #[derive(Args, Debug, Clone)]
 pub(super) struct MonitorOptions {
     /// Read commands from this file with the output of MONITOR. --command __monitor_line1__ sends the first command,
-    /// and __monitor_line@__ sends all commands in turn. redyno counts, but does not send, commands that could harm the
-    /// server, that block, or whose keys are unknown
+    /// and __monitor_line@__ sends all commands in turn. redyno skips and counts commands that could harm the server,
+    /// that block, or whose keys are unknown
     #[arg(id = "monitor_input", long = "monitor-input", value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
     /// Order in which __monitor_line@__ sends the commands: as in the file (S), or random (R)

@@ -116,7 +116,7 @@ pub(super) struct ImportOptions {
     /// The records of the file; empty until the file is read.
     #[arg(skip)]
     pub(super) records: Arc<[ImportedRecord]>,
-    /// Read all imported records back after the run, each once
+    /// After the run, read each imported record once and compare it with the file
     #[arg(long = "data-verify", conflicts_with = "hash")]
     pub(super) is_verified: bool,
     /// Only verify the imported data, as --data-verify does, without a run

@@ -92,7 +92,7 @@ pub struct MemtierOptions {
     /// Protocol to use: redis, resp2, resp3 or memcache_text. redyno sends HELLO 3 for resp3 only
     #[arg(short = 'P', long, default_value = "redis", value_parser = MemtierProtocol::read)]
     pub(super) protocol: MemtierProtocol,
-    /// Authenticate by a password, or by USER:PASSWORD
+    /// Authenticate with a password, or with USER:PASSWORD
     #[arg(short, long, value_name = "CREDENTIALS")]
     pub(super) authenticate: Option<String>,
     /// Server URI, redis://user:password@host:port/dbnum; rediss:// for TLS, also valkey:// and memcached://. The URI
@@ -107,7 +107,7 @@ pub struct MemtierOptions {
     /// TLSv1.2, TLSv1.3, or both separated by a comma (default). redyno does not support older versions
     #[arg(long, value_name = "LIST", value_parser = tls_protocols)]
     pub(super) tls_protocols: Option<[bool; 2]>,
-    /// Put the load on all primaries of the server's cluster. --pipeline and --rate-limiting then apply to each client
+    /// Send the load to all primaries of the server's cluster. --pipeline and --rate-limiting then apply to each client
     /// on each primary
     #[arg(long = "cluster-mode", conflicts_with = "hash")]
     pub(super) is_cluster: bool,
@@ -186,8 +186,8 @@ pub struct MemtierOptions {
     /// Number of requests after which re-connection is performed
     #[arg(long, value_name = "NUMBER", value_parser = positive::<u32>, conflicts_with = "is_cluster")]
     pub(super) reconnect_interval: Option<u32>,
-    /// Reconnect lost connections. Without this option, the first lost connection ends the run, and the results so far
-    /// are printed
+    /// Reconnect lost connections. Without this option, the run ends with the first lost connection, and prints the
+    /// results so far
     #[arg(long = "reconnect-on-error")]
     pub(super) reconnects_on_error: bool,
     /// End the run after this number of failed attempts to reconnect for each client. redyno adds up the attempts of
@@ -224,8 +224,8 @@ pub struct MemtierOptions {
     /// Key pattern for the preceding --command (default: R), as for --key-pattern
     #[arg(long = "command-key-pattern", value_name = "PATTERN", value_parser = checked(KeyOrder::read, PATTERN))]
     pub(super) patterns: Vec<KeyOrder>,
-    /// Send each turn through the commands, such as MULTI, SET __key__ 1, EXEC, with the same key and on one
-    /// connection. Null replies to EXEC count as Aborts/sec
+    /// Send all commands in order, such as MULTI, SET __key__ 1, EXEC. Use the same key and the same connection for
+    /// each pass through the commands. Null replies to EXEC count as Aborts/sec
     #[arg(long = "transaction", conflicts_with_all = ["hash", "reconnect_interval"])]
     pub(super) is_transaction: bool,
     #[command(flatten)]
@@ -244,7 +244,7 @@ pub struct MemtierOptions {
     /// Use values of random bytes, cut from a pool, instead of the letter x
     #[arg(short = 'R', long = "random-data", conflicts_with = "data_import")]
     pub(super) is_data_random: bool,
-    /// Write and read objects from this byte on, by SETRANGE and GETRANGE instead of SET and GET
+    /// Use SETRANGE and GETRANGE with this offset in bytes, instead of SET and GET
     #[arg(long, value_name = "OFFSET", default_value_t = 0, value_parser = checked(offset, OFFSET))]
     pub(super) data_offset: u32,
     /// Random sizes in this range (min-max)

@@ -59,7 +59,7 @@ pub(super) struct PrometheusOptions {
     /// The address of this machine at which the metrics are served (default: 127.0.0.1)
     #[arg(long = "prometheus-bind-addr", value_name = "ADDR", value_parser = checked(address, ADDRESS))]
     bind: Option<IpAddr>,
-    /// A label for every metric; can be given up to 16 times
+    /// A label to add to every metric; can be given up to 16 times
     #[arg(long = "prometheus-run-label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
     /// Upper bounds of the buckets of memtier_latency_seconds, in seconds, ascending (default: 26 from 0.0001 to 60)

@@ -46,7 +46,7 @@ pub(super) struct RetryOptions {
     /// Send a request again at most this many times: -1 means no limit, 0 means never
     #[arg(long = "max-retries", value_name = "NUMBER", default_value_t = -1, value_parser = checked(most, MOST))]
     most: i64,
-    /// Pause before a request is sent again, in milliseconds
+    /// Pause in milliseconds before redyno sends a request again
     #[arg(long = "retry-backoff-ms", value_name = "MS", default_value_t = 0, value_parser = whole::<u32>)]
     backoff_ms: u32,
     /// Multiply the pause by this factor after each attempt of a request, up to 60 s; 0 means equal pauses

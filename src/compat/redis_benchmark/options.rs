@@ -104,8 +104,8 @@ pub struct BenchOptions {
     /// Quiet. Just show query/sec values
     #[arg(short = 'q')]
     pub(super) is_quiet: bool,
-    /// Accepted without effect. Latencies always have three significant digits (the default of redis-benchmark) and
-    /// three decimals
+    /// Accepted without effect. redyno always measures three significant digits, as redis-benchmark does by default,
+    /// and prints three decimals
     #[arg(long, value_name = "digits")]
     pub(super) precision: Option<String>,
     /// Output in CSV format
@@ -162,15 +162,15 @@ pub struct BenchOptions {
     #[arg(id = "rfr", long = "rfr", value_name = "mode", default_value = "no", value_parser = reads)]
     pub(super) read_from: ReadFrom,
     /// Replace __field:name__ in the command by a field of the records in this file: CSV, TSV, JSON lines or XML, also
-    /// with gzip. redyno decodes __field:name:base64__. Each command or sequence uses the next record; the first record
-    /// follows the last record.
+    /// with gzip. redyno decodes __field:name:base64__. Each command or sequence uses the next record. After the last
+    /// record, redyno starts again with the first.
     #[arg(long, value_name = "file")]
     pub(super) dataset: Option<PathBuf>,
     /// Use only this number of records of --dataset, beginning with the first (default all)
     #[arg(long, value_name = "num", value_parser = number)]
     pub(super) maxdocs: Option<i64>,
-    /// Measure latencies as redis-benchmark does: for each request of a batch, record the time to the first byte of the
-    /// first reply of the batch
+    /// Measure latencies as redis-benchmark does: all requests of a batch get the same latency, the time to the first
+    /// byte of the first reply
     #[arg(long, value_name = "first-byte", value_parser = latency_to)]
     pub(super) compat: Option<LatencyTo>,
     /// Print a JSON object for each test, with redyno's own figures and the distribution

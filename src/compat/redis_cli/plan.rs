@@ -205,7 +205,7 @@ pub struct OneshotArgs {
     /// Send PINGs, and print a row of a spectrum of round-trip times every second
     #[arg(long, group = "mode")]
     pub latency_dist: bool,
-    /// Measure for this many seconds the latency that this machine itself adds; needs no server
+    /// For this many seconds, measure the latency that this machine itself adds; needs no server
     #[arg(long, group = "mode", value_name = "SECONDS", value_parser = parse_seconds)]
     pub intrinsic_latency: Option<Duration>,
     /// Print a line with the server's figures every second
@@ -217,28 +217,28 @@ pub struct OneshotArgs {
     /// For each type, find the key that uses the most memory
     #[arg(long, group = "mode")]
     pub memkeys: bool,
-    /// Print the biggest keys, and the distributions of memory and elements over all keys
+    /// Print the biggest keys, and how memory and elements are distributed over all keys
     #[arg(long, group = "mode")]
     pub keystats: bool,
     /// Find the most used keys; needs an LFU eviction policy
     #[arg(long, group = "mode")]
     pub hotkeys: bool,
-    /// How many elements of each collection --memkeys samples. 0 means all elements, and may block the server for
-    /// seconds
+    /// Number of elements that --memkeys samples in each collection. 0 means all elements; this can block the server
+    /// for seconds
     #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub memkeys_samples: Option<u64>,
-    /// How many elements of each collection --keystats samples. 0 means all elements
+    /// Number of elements that --keystats samples in each collection. 0 means all elements
     #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub keystats_samples: Option<u64>,
-    /// Continue an interrupted --keystats at this cursor, which the interrupted run printed
+    /// Continue an interrupted --keystats from the cursor that the interrupted run printed
     #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     pub cursor: Option<u64>,
-    /// How many of the biggest keys --keystats shows [default: 10]
+    /// Number of biggest keys that --keystats shows [default: 10]
     #[arg(long, value_name = "N", value_parser = whole_number::<usize>(0..=u64::MAX))]
     pub top: Option<usize>,
-    /// The time that each printed line covers, in seconds. The screen uses it for its list of PING results [default on
-    /// the screen: 15]. With --bigkeys and similar modes: seconds of pause after each 100 SCANs [default with these
-    /// modes: redyno pauses for 98 % of the time]
+    /// Seconds that each printed line covers. On the screen, each line of the list of PING results covers this time
+    /// [default on the screen: 15]. With --bigkeys and similar modes, redyno pauses for this many seconds after every
+    /// 100 SCANs [default with these modes: redyno pauses 98 % of the time]
     #[arg(short = 'i', value_name = "SECONDS", value_parser = parse_seconds)]
     pub interval: Option<Duration>,
     /// Separate figures by spaces

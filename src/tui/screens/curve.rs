@@ -74,7 +74,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
 fn nothing(paint: &mut Paint, area: Rect, model: &Model) {
     let runs = model.experiment().is_some_and(|experiment| !experiment.is_over());
     let text = match model.playback {
-        Some(_) => "no curve: this recording has only one value of each knob under load",
+        Some(_) => "no curve: each knob has only one value under load in this recording",
         None if runs => "the first point will be shown soon",
         None => {
             "the curve needs two values of a knob under load: change a knob, or type :sweep clients 1..1000, :find p99<1ms or :ab pipeline 16"

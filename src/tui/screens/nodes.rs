@@ -166,7 +166,9 @@ fn agents_table(model: &Model, width: u16, most: usize) -> Vec<String> {
         }
     };
     let lines = std::iter::once(title).chain(table.lines().map(|line| format!("   {line}")));
-    lines.chain(more.map(|more| format!("   lost nodes first, then the slowest; {more} more"))).collect()
+    lines
+        .chain(more.map(|more| format!("   lost agents first, then the slowest agents; {more} not shown")))
+        .collect()
 }
 
 /// Returns the name of a machine in at most `width` columns. A name that is too long loses its domain first.

@@ -17,7 +17,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let n = segments.iter().count();
     let title = match segments.forgotten {
         0 => count_with_noun(n as u64, "segment"),
-        older => format!("the last {n} segments; only the session's sums include the {older} older segments"),
+        older => format!("the last {n} segments; the session's totals also include {older} older segments"),
     };
     paint.rule(row(area, 0), &title);
     let details =

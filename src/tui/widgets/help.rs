@@ -148,11 +148,11 @@ const WORDS: [(&str, &str); 9] = [
         "In lists of segments: the number of clients was changed to 9, and one more setting was changed.",
     ),
     ("seg.", "Segment: a period in which no knob and no server parameter changed. 'seg 2' is segment 2."),
-    ("now, then", "The figures of the last second or, in a frozen view, of the moment at the cursor."),
+    ("now, then", "The figures of the last second. In a frozen view: the figures at the cursor."),
     ("due", "The requested rate, in requests per second."),
     ("shed", "In an open loop: requests that redyno dropped, because they were too late."),
     ("base 2", "Segment 2 is the baseline."),
-    ("n, until", "In the list of PINGs: the number of PINGs, and the end of their period."),
+    ("n, until", "In the list of PINGs: the number of PINGs in a period, and the end of the period."),
     ("aof", "The append-only file of the server."),
 ];
 
@@ -182,7 +182,10 @@ fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
     let signs = of_time.into_iter().chain(of_charts).map(|(sign, text)| (sign.to_string(), text));
     let none = (NONE.to_owned(), "The figure was not measured, or the server did not report it.");
     let lines = glyphs.lines.iter().map(char::to_string).collect::<Vec<_>>().join(" ");
-    signs.chain([none, (lines, "Without colours: p50, p90, p99, p99.9 and the maximum.")])
+    signs.chain([
+        none,
+        (lines, "On a screen without colours: the lines of p50, p90, p99, p99.9 and the maximum."),
+    ])
 }
 
 /// Returns the sections as lines of at most `width` columns, with a blank line between two sections.

@@ -27,11 +27,11 @@ use crate::{
 /// The maximum width. In a wider box, the figures would be too far from the names.
 const WIDEST: u16 = 100;
 /// The text before the first sampling. The text names the requests that redyno sends to the server after Enter, m or h.
-const OFFER: &str = "Enter samples the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ under an LFU policy. This \
-    uses at most 2 % of the main thread's time, until all keys are seen or you press x. The server's hits grow by up to \
-    three per sampled key.\nm shows the commands and keys that are used most, by MONITOR for 1 s; redyno asks first.\nh \
-    lets the server measure its time for each key, for 5 s (HOTKEYS, from Redis 8.6 on). redyno changes no key and no \
-    parameter.";
+const OFFER: &str = "Enter samples the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ under an LFU policy. The \
+    sampling uses at most 2 % of the main thread's time. The sampling ends when redyno has seen all keys, or when you \
+    press x. Each sampled key adds up to three to the server's number of hits.\nm runs MONITOR for 1 s, and shows the most \
+    frequent commands and keys. redyno asks first.\nh lets the server measure its time for each key for 5 s (HOTKEYS, \
+    Redis 8.6 or later).\nredyno changes no key and no parameter.";
 const KEYS: &str = " Enter sample  m MONITOR  h HOTKEYS  x stop  Esc close ";
 
 /// Draws the view of the keys over a screen with this `area`.
@@ -72,11 +72,11 @@ fn status(seen: &KeyReport) -> (String, Ink) {
                 let [before, during] = [before, during].map(units::percent);
                 format!("; the main thread was busy for {during} of that time, and for {before} of the time before")
             });
-            let none = if seen.hottest.is_empty() { "; none of them names a key" } else { "" };
+            let none = if seen.hottest.is_empty() { "; no command names a key" } else { "" };
             format!("MONITOR: {} commands in at most 1 s{none}{cpu}", count(seen.sampled))
         }
         (_, KeyMethod::Monitor) => {
-            "MONITOR: measures one second without MONITOR, then one with it".to_owned()
+            "redyno measures one second without MONITOR, then one second with MONITOR".to_owned()
         }
         (state, KeyMethod::Scan) => {
             let took = units::clock(seen.took_s);

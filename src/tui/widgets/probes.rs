@@ -90,7 +90,7 @@ impl LaneContent {
     fn about(self) -> &'static str {
         match self {
             Ping => {
-                "The median time of a PING every 10 ms on a separate connection. Other clients of the server have the same latency."
+                "The median time of PINGs. redyno sends a PING every 10 ms on a separate connection. Other clients of the server have the same latency."
             }
             PingMax => "The longest PING.",
             Kernel => {
@@ -103,7 +103,7 @@ impl LaneContent {
                 "The longest gap in a busy loop, as in redis-cli --intrinsic-latency. This machine causes the gap."
             }
             Received => {
-                "With receivers: the median time from sending a message to its receipt, or from a write to the invalidation."
+                "With receivers: the median time from sending a message until a receiver has it, or from a write to the invalidation."
             }
             Of(gauge) => gauge.about().help,
             Errors => "Failed requests.",

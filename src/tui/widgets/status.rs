@@ -188,7 +188,7 @@ fn prefill(model: &Model) -> Option<String> {
     Some(match progress.answered < progress.requests {
         true => format!("prefill, not measured: {progress}{errors}"),
         false => format!(
-            "prefill: {} requests answered, checking that the keys exist",
+            "prefill: {} requests answered; redyno checks that the keys exist",
             units::count(progress.requests as f64)
         ),
     })
@@ -327,7 +327,7 @@ mod tests {
         // The findings of a second are known when the next second begins.
         let probes = [Record::Ping(Box::new(Span::new(0.5, 0.25, ping))), late(0.5), late(1.25)];
         take(&mut model, records.into_iter().chain(probes));
-        let text = "the server is slow: PING waited 480 ms, redyno's threads woke within 80.0 µs";
+        let text = "the server is slow: PING waited 480 ms, but redyno was at most 80.0 µs late";
         assert_eq!(sentence(&model, 120), (format!("since 00:00: {text}"), Ink::Bad));
         assert_eq!(sentence(&model, 80).0, text);
         let [figure, label] = ["ping_p50", "p50 of PING"].map(str::to_owned);
@@ -373,6 +373,6 @@ mod tests {
         let folded = sentence(&model, 120);
         assert!(folded.1 == Ink::Text && !model.findings().is_empty(), "{folded:?}");
         press(&mut model);
-        assert_eq!(sentence(&model, 120).1, Ink::Warn, "another press shows the finding again");
+        assert_eq!(sentence(&model, 120).1, Ink::Warn, "a second press of a shows the finding again");
     }
 }

@@ -67,7 +67,7 @@ gauges! {
     CommandsPerCycle "eventloop_commands" Work "commands a cycle" Count, Level Own, 0.0 Never
         "Mean commands in a cycle of the event loop since the previous poll.";
     IoThreads "io_threads_active" Work "i/o threads" YES_NO, Level Info("io_threads_active"), 1.0 Never
-        "Whether I/O threads help the main thread now.";
+        "Whether I/O threads currently help the main thread.";
     IoReads "io_threads_reads" Work "i/o thread reads" Count, Added Info("io_threaded_reads_processed"), 0.0 Never
         "Reads by I/O threads since the previous poll.";
     IoWrites "io_threads_writes" Work "i/o thread writes" Count, Added Info("io_threaded_writes_processed"), 0.0 Never
@@ -81,17 +81,17 @@ gauges! {
     Uptime "uptime_s" Work "up" Seconds, Level InfoOrStat("uptime_in_seconds", "uptime"), 0.0 Never
         "Seconds since the server was started.";
     UsedMemory "used_memory" Memory "used" Bytes, Level InfoOrStat("used_memory", "bytes"), 0.0 Never
-        "Bytes that the server's allocator gave out.";
+        "Bytes that the server's allocator has allocated.";
     MaxMemory "maxmemory" Memory "limit" Limit, Level InfoOrStat("maxmemory", "limit_maxbytes"), 0.0 Never
         "The server's memory limit in bytes; 0 means no limit.";
     ResidentMemory "used_memory_rss" Memory "rss" Bytes, Level Info("used_memory_rss"), 0.0 Never
         "Resident bytes of the server, as the operating system counts them.";
     PeakMemory "memory_peak" Memory "peak" Bytes, Level Info("used_memory_peak"), 0.0 Never
-        "The most bytes that the server's allocator ever gave out.";
+        "The most bytes that the server's allocator has had allocated at one time.";
     Fragmentation "memory_fragmentation" Memory "fragmentation" Times, Level Info("mem_fragmentation_ratio"), 1.0 Never
-        "Resident bytes divided by the bytes that the allocator gave out.";
+        "Resident bytes divided by the allocated bytes.";
     AllocatorFragmentation "memory_allocator_fragmentation" Memory "allocator" Times, Level Info("allocator_frag_ratio"), 1.0 Never
-        "Bytes in the allocator's pages divided by the bytes that the allocator gave out.";
+        "Bytes in the allocator's pages divided by the allocated bytes.";
     Defrag "memory_defrag_running" Memory "defrag" Count, Level Info("active_defrag_running"), 0.0 Never
         "Percentage of the main thread's time that active defragmentation may use now; 0 if it is not running.";
     LazyFree "memory_lazyfree_pending" Memory "to free" Count, Level Info("lazyfree_pending_objects"), 0.0 Never
@@ -113,11 +113,11 @@ gauges! {
     MaxClients "connections_max" Clients "max" Count, Level InfoOrStat("maxclients", "max_connections"), 0.0 Never
         "The most connections that the server accepts.";
     ConnYields "connections_yields" Clients "yields" Count, Added Stat("conn_yields"), 0.0 Never
-        "How often since the previous poll a connection with more requests yielded to other connections (memcached's -R).";
+        "How often a connection with more requests yielded to other connections, since the previous poll (memcached's -R).";
     ListenDisabled "listen_disabled" Clients "accept stops" Count, Added Stat("listen_disabled_num"), 0.0 Some
-        "How often since the previous poll memcached stopped accepting connections because of the limit of connections.";
+        "How often memcached stopped accepting connections because of its connection limit, since the previous poll.";
     ListenDisabledTime "listen_disabled_us" Clients "not accepting" Micros, Added Stat("time_in_listen_disabled_us"), 0.0 Some
-        "Microseconds since the previous poll in which memcached accepted no connection.";
+        "Microseconds in which memcached accepted no connections, since the previous poll.";
     InputBuffer "connections_input_buffer" Clients "in buffer" Bytes,
         Level Info("client_recent_max_input_buffer"), 0.0 Never
         "The largest recent input buffer of a client, in bytes.";
@@ -149,7 +149,7 @@ gauges! {
     Loading "persistence_loading" Saving "" YES_NO, Level Info("loading"), 1.0 Some
         "Whether the server is loading its data from disk.";
     CopyOnWrite "persistence_copy_on_write" Saving "copied" Bytes, Level Info("current_cow_size"), 0.0 Never
-        "Bytes copied so far because clients write while a child process saves.";
+        "Bytes copied so far, because clients changed data while a child process saves.";
     SavedOk "persistence_last_save_ok" Saving "" YES_NO, Level InfoWord("rdb_last_bgsave_status", "ok"), 1.0 Zero
         "Whether the last snapshot succeeded.";
     SaveTook "persistence_last_save_s" Saving "" Seconds, Level Info("rdb_last_bgsave_time_sec"), 0.0 Never
@@ -175,7 +175,7 @@ gauges! {
     Replicas "replication_replicas" Replicas "replicas" Count, Level Info("connected_slaves"), 0.0 Never
         "Replicas connected to the server.";
     ReplicaLag "replication_lag_bytes" Replicas "behind" Bytes, Level Own, 0.0 Never
-        "Bytes by which the furthest replica is behind.";
+        "The most bytes by which a replica is behind.";
     Behind "replication_behind_bytes" Replicas "behind primary" Bytes, Level Own, 0.0 Never
         "Bytes by which this replica is behind, as its primary reports.";
     LastAck "replication_ack_s" Replicas "last ack" Ago, Level Own, 0.0 Never
@@ -219,7 +219,7 @@ gauges! {
     HostNetOut "host_net_out" Host "net out" Bytes, Level Host, 0.0 Never
         "Bytes sent per second by all network interfaces except loopback.";
     HostNetShare "host_net_share" Host "network" Ratio, Level Host, 1.0 Never
-        "Use of the busiest network interface in its busier direction, as a share of its speed, if this is known.";
+        "Use of the busiest network interface in its busier direction, as a share of its speed, if the speed is known.";
     HostDrops "host_net_drops" Host "drops" Rate, Level Host, 0.0 Some
         "Packets that network interfaces dropped, per second.";
     HostRetransmits "host_retransmits" Host "retransmits" Rate, Level Host, 0.0 Never
@@ -257,7 +257,7 @@ gauges! {
     Unsent "server_unsent" Process "unacknowledged" Bytes, Level Host, 0.0 Never
         "Bytes of replies in the server's sockets that clients have not acknowledged.";
     WireRtt "server_tcp_rtt_us" Process "tcp rtt" Micros, Level Host, 0.0 Never
-        "Median TCP round trip, smoothed by the server's kernel, of connections with requests in the last 2 s; it includes delays of acknowledgements.";
+        "Median of the smoothed TCP round trips of connections with requests in the last 2 s, with delays of acknowledgements.";
     WireRetransmits "server_tcp_retransmits" Process "sent again" Rate, Level Host, 0.0 Some
         "TCP segments retransmitted per second on the server's connections.";
 }

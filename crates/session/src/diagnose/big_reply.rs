@@ -20,9 +20,9 @@ pub(super) const LARGE_REPLY: f64 = 65_536.0;
 const MUCH: f64 = 100e6;
 
 /// The advice if single keys are large.
-const FIND_KEYS: &str = "redis-cli --bigkeys finds large keys; read only parts (GETRANGE, HMGET, LRANGE), or split or compress values";
+const FIND_KEYS: &str = "redis-cli --bigkeys finds large keys; read only parts of a key (GETRANGE, HMGET, LRANGE), or split or compress its value";
 /// The same advice on the screen.
-const FIND_AT_SCREEN: &str = "press d to find the largest keys; read only parts (GETRANGE, HMGET, LRANGE), or split or compress values";
+const FIND_AT_SCREEN: &str = "press d to find the largest keys; read only parts of a key (GETRANGE, HMGET, LRANGE), or split or compress its value";
 
 /// If the mean request has at least this number of bytes, redyno assumes that each request names hundreds of keys.
 const MANY_KEYS: f64 = 4096.0;
@@ -37,7 +37,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     }
     let outside = now.gauge(Gauge::Cpu).map(|cpu| (cpu - in_commands(now).unwrap_or_default()).max(0.0));
     let time = outside.map(|share| {
-        format!("the main thread spends {} of its time outside commands", units::percent(share))
+        format!("the main thread spends {} of its time on work other than commands", units::percent(share))
     });
     let replies = format!("replies of {} on average", units::bytes(mean as u64));
     let sum = units::bytes(per_s as u64);

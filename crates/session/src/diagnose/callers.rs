@@ -195,11 +195,15 @@ mod tests {
         assert_eq!(pool.as_deref(), Some("10.0.0.7 (app, jedis 5.1)"));
         assert_eq!(by(&[counted(5, 7, 325), counted(6, 8, 325), counted(7, 9, 325)]), None);
         assert_eq!(by(&[counted(5, 7, 30)]), None, "the client sends only a small part of the calls");
-        assert_eq!(by(&[client(5, 7, "mget"), client(6, 8, "get")]), of_one, "a server without counts");
+        assert_eq!(
+            by(&[client(5, 7, "mget"), client(6, 8, "get")]),
+            of_one,
+            "the server does not count the commands of a client"
+        );
         assert_eq!(by(&[client(5, 7, "mget"), client(6, 8, "mget")]), None);
         let idle = ClientRow { idle_s: 40, ..client(5, 7, "mget") };
-        assert_eq!(by(&[idle]), None, "the client sent its last MGET long ago");
-        assert_eq!(by(&[]), None, "redyno is never named");
+        assert_eq!(by(&[idle]), None, "the last MGET of the client was long ago");
+        assert_eq!(by(&[]), None, "redyno does not name itself as the caller");
     }
 
     #[test]

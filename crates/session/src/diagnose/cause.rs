@@ -295,7 +295,10 @@ mod tests {
         assert_eq!(words(entry, &[]), " ← KEYS * 600 ms from 127.0.0.1:5000");
         assert_eq!(words(entry, &[20.0, 26.0]), " ← KEYS * 600 ms from 127.0.0.1:5000", "too far away");
         assert_eq!(words(entry, &[24.0]), ", near: KEYS * 600 ms from 127.0.0.1:5000");
-        assert!(words(&[one, other], &[24.0]).starts_with(" ← KEYS *"), "each has its own entry");
+        assert!(
+            words(&[one, other], &[24.0]).starts_with(" ← KEYS *"),
+            "each delay has its own slow log entry"
+        );
     }
 
     #[test]
@@ -327,7 +330,7 @@ mod tests {
         assert_eq!(words(delay(9_000), std::slice::from_ref(&lost)), " ← unreachable: timed out");
         assert_eq!(words(delay(600), &[lost]), "", "8 s before");
         let lost = EventKind::PingLost { cause: "reset".to_owned() };
-        assert_eq!(words(delay(20), &[Event::new(23.0, lost)]), "", "it was over before");
+        assert_eq!(words(delay(20), &[Event::new(23.0, lost)]), "", "the event ended before the delay began");
         let rewrite = Event::new(22.0, EventKind::RewriteBegan);
         assert_eq!(words(delay(600), &[rewrite]), ", near: aof rewrite: began");
         let write = EventKind::SlowEvent { of: "aof-fsync-always".to_owned(), last_ms: 590, max_ms: 700 };

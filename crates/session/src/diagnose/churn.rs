@@ -34,10 +34,11 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         callers::of_new_connections(now, per_s).map_or_else(String::new, |from| format!(", from {from}"));
     let short = format!("{} new connections", units::rate(per_s));
     let long = format!("{} new connections a second{before}{from}", units::count(per_s));
-    let ops = each.map(|each| format!("{each:.1} commands for each"));
-    let time = (explains >= 0.1)
-        .then(|| format!("the main thread spends {} of its time outside commands", units::percent(explains)));
-    let open = now.gauge(Gauge::Clients).map(|open| format!("{} open at a time", units::count(open)));
+    let ops = each.map(|each| format!("{each:.1} commands on each connection"));
+    let time = (explains >= 0.1).then(|| {
+        format!("the main thread spends {} of its time on work other than commands", units::percent(explains))
+    });
+    let open = now.gauge(Gauge::Clients).map(|open| format!("open connections: {}", units::count(open)));
     let next = "use a connection pool; CLIENT LIST shows the names and addresses of open connections";
     let finding = Finding::of(severity, short, long).with([ops, time, open, now.pings.slowed()], next);
     Some(Finding { explains, ..finding })
@@ -67,7 +68,7 @@ mod tests {
         assert_eq!(rushed(40, 150), "4.80 k new connections a second, 3 before");
         assert_eq!(rushed(12, 18), "4.80 k new connections a second, 3 before");
         assert_eq!((rush(0).long.as_str(), rush(0).rule), ("4.80 k new connections a second", "connections"));
-        assert_eq!(rush(0).evidence[0], "2.0 commands for each");
+        assert_eq!(rush(0).evidence[0], "2.0 commands on each connection");
     }
 
     #[test]

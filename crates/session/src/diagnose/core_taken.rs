@@ -49,15 +49,15 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let sample = now.host()?;
     let core = sample.server.as_ref().and_then(|server| server.core);
     let busy = || sample.busy.iter().filter(|process| process.cpu >= BUSY);
-    let cores =
-        sample.gauges[Gauge::HostCpu].map(|used| format!("all cores together {} busy", units::percent(used)));
+    let cores = sample.gauges[Gauge::HostCpu]
+        .map(|used| format!("all cores together are {} busy", units::percent(used)));
     let evidence = [now.pings.slowed(), cores];
     let on_it = busy().find(|process| process.core.is_some() && process.core == core);
     let of_work = now.steady_of(Gauge::ServerRunDelay, stands, waiting_of_work).unwrap_or_default();
     let waits = if share >= WAITS {
         format!("the server waits {} of the time for a core", units::percent(share))
     } else if of_work >= WAITS_OF_WORK && on_it.is_some_and(|other| other.cpu >= VERY_BUSY) {
-        format!("while it has work, the server waits {} of the time for a core", units::percent(of_work))
+        format!("while the server has work, it waits {} of the time for a core", units::percent(of_work))
     } else {
         return None;
     };
@@ -78,8 +78,9 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
                         ("its own forked child", "write snapshots at quiet hours or on a replica".to_owned())
                     }
                     false => {
-                        let next =
-                            format!("move this process to another core (taskset -pc CORE {pid}) or machine");
+                        let next = format!(
+                            "move this process to another machine, or to another core (taskset -pc CORE {pid})"
+                        );
                         (other.name.as_str(), next)
                     }
                 };
@@ -125,7 +126,7 @@ mod tests {
             second.host.busy = vec![Process { pid: 70, cpu: 0.9, ..Process::default() }];
         });
         assert_eq!((found.rule, found.severity), ("cpu limit", Severity::Problem));
-        assert_eq!(found.long, "the CPU limit of the server's cgroup stops the server");
+        assert_eq!(found.long, "the CPU limit of the server's cgroup throttles the server");
     }
 
     #[test]
@@ -141,9 +142,9 @@ mod tests {
             found.into_iter().find(|finding| finding.rule == "core taken").map(|finding| finding.long)
         };
         let expected =
-            "while it has work, the server waits 40 % of the time for a core; sh (pid 70) runs on this core";
+            "while the server has work, it waits 40 % of the time for a core; sh (pid 70) runs on this core";
         assert_eq!(waits(3).as_deref(), Some(expected));
-        assert_eq!(waits(1), None, "the process has another core");
+        assert_eq!(waits(1), None, "the process runs on another core");
     }
 
     #[test]
@@ -158,7 +159,7 @@ mod tests {
             second.host.busy = vec![process(70, 0.84)];
         });
         assert!(
-            found.long.starts_with("while it has work, the server waits 40 % of the time for a core"),
+            found.long.starts_with("while the server has work, it waits 40 % of the time for a core"),
             "{}",
             found.long
         );
@@ -179,7 +180,10 @@ mod tests {
         let (long, next) = named(0.4);
         assert!(long.contains("; its own forked child (pid 70) is"), "{long}");
         assert_eq!(next, "write snapshots at quiet hours or on a replica");
-        assert!(named(0.0).0.contains("; redis-server (pid 70) is"), "another server is another process");
+        assert!(
+            named(0.0).0.contains("; redis-server (pid 70) is"),
+            "the process is another server, not a child"
+        );
     }
 
     #[test]
@@ -232,7 +236,10 @@ mod tests {
             "the server waits 61 % of the time for a core; ffmpeg (pid 4211) runs on this core"
         );
         assert_eq!((found.rule, found.severity), ("core taken", Severity::Problem));
-        assert_eq!(found.next, "move this process to another core (taskset -pc CORE 4211) or machine");
+        assert_eq!(
+            found.next,
+            "move this process to another machine, or to another core (taskset -pc CORE 4211)"
+        );
         let elsewhere = first(6, |second| {
             second.host.gauges.set(Gauge::ServerRunDelay, Some(0.2));
             second.host.busy = vec![busy(77, 1)];

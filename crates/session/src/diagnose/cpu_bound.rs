@@ -33,9 +33,11 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         now.status().and_then(|status| status.config.get("io-threads")).is_some_and(|n| n == "1");
     let next = match io {
         Some(_) if one_thread => {
-            "set io-threads 4 in the server's configuration, so that other threads read and write; larger pipelines also help"
+            "set io-threads 4 in the server's configuration, so that other threads also read requests and write replies; larger pipelines help too"
         }
-        Some(_) => "use larger pipelines, or fewer and larger requests, to read and write less often",
+        Some(_) => {
+            "use larger pipelines, or fewer and larger requests; then the server reads and writes less often"
+        }
         // The hottest keys are then those of redyno's own load.
         None if now.is_loaded() => "spread the keys over more servers (cluster), or read from replicas",
         None => {
@@ -44,15 +46,17 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     };
     let in_io = io.map(|share| {
         format!(
-            "the server spends only {} of this time on commands, and the rest on reading and writing",
+            "the server spends only {} of its CPU time on commands; it reads and writes in the rest of the time",
             units::percent(share)
         )
     });
-    let who = if threads > 1.0 { "the server's threads have" } else { "the server's main thread has" };
-    let (short, long) = (
-        format!("server CPU {}", units::percent(cpu)),
-        format!("{who} no idle time: {} of a core in use", units::percent(cpu)),
-    );
+    let who = if threads > 1.0 {
+        "the server's threads have no idle time: each thread uses"
+    } else {
+        "the server's main thread has no idle time: it uses"
+    };
+    let (short, long) =
+        (format!("server CPU {}", units::percent(cpu)), format!("{who} {} of a core", units::percent(cpu)));
     let finding = Finding::of(severity, short, long).with([by, in_io, now.pings.slowed()], next);
     let next_at_screen = (io.is_none() && threads == 1.0 && !now.is_loaded()).then_some(AT_SCREEN);
     Some(Finding { is_symptom: true, next_at_screen, ..finding })
@@ -92,7 +96,7 @@ mod tests {
         };
         let found = full(240_000);
         assert_eq!((found.rule, found.severity), ("server cpu", Severity::Warning));
-        assert_eq!(found.long, "the server's main thread has no idle time: 99 % of a core in use");
+        assert_eq!(found.long, "the server's main thread has no idle time: it uses 99 % of a core");
         assert!(found.evidence[0].starts_with("by time: GET 24 %"), "{found:?}");
         assert!(found.next.contains("io-threads 4"));
         let commands = full(910_000);

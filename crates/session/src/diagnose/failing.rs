@@ -59,7 +59,7 @@ fn found(all: &Interval, many: f64) -> Option<Finding> {
     }
     let kind = untrusted::text(kind);
     let short = format!("{} of the requests fail: {kind}", units::percent(share));
-    let rest = if all.ops > 0 { "; latencies include only the other requests" } else { "" };
+    let rest = if all.ops > 0 { "; latencies include only successful requests" } else { "" };
     let long = format!("the server answers with errors: {short}{rest}");
     let evidence = format!("{} of {} answers are {kind}", units::grouped(*most), units::grouped(n + all.ops));
     let next = "the summary and the Log screen show the first error message of each kind";

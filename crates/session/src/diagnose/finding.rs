@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_narrow_line_has_fewer_words_and_keeps_the_advice_as_long_as_possible() {
-        let evidence = ["88 k of 1 M/s, growing", "12 % shed"].map(str::to_owned).to_vec();
+        let evidence = ["answered 88 k of 1 M/s", "12 % shed"].map(str::to_owned).to_vec();
         let next = "the clients wait: use more clients".to_owned();
         let finding = Finding {
             evidence,
@@ -181,23 +181,27 @@ mod tests {
         let text = |width| finding.sentence(width, true);
         assert_eq!(
             text(99),
-            "the load is too high: 88 k of 1 M/s, growing, 12 % shed; the clients wait: use more clients"
+            "the load is too high: answered 88 k of 1 M/s, 12 % shed; the clients wait: use more clients"
         );
         assert_eq!(
             text(80),
-            "the load is too high: 88 k of 1 M/s, growing; the clients wait: use more clients"
+            "the load is too high: answered 88 k of 1 M/s; the clients wait: use more clients"
         );
-        assert_eq!(text(70), "overloaded: 88 k of 1 M/s, growing; the clients wait: use more clients");
-        assert_eq!(text(60), "overloaded: 88 k of 1 M/s, growing; use more clients");
-        assert_eq!(text(40), "overloaded: 88 k of 1 M/s, growing");
+        assert_eq!(text(70), "overloaded: answered 88 k of 1 M/s; the clients wait: use more clients");
+        assert_eq!(text(60), "overloaded: answered 88 k of 1 M/s; use more clients");
+        assert_eq!(text(40), "overloaded: answered 88 k of 1 M/s");
         assert_eq!(
             finding.line(),
-            "overload: 88 k of 1 M/s, growing, 12 % shed; the clients wait: use more clients"
+            "overload: answered 88 k of 1 M/s, 12 % shed; the clients wait: use more clients"
         );
         let cause = Finding { is_brief: false, ..finding };
-        assert_eq!(cause.sentence(50, true), "the load is too high: 88 k of 1 M/s, growing");
-        let two = Finding { evidence: vec!["x".repeat(60)], next: "a; b".to_owned(), ..cause.clone() };
-        assert_eq!(two.sentence(24, true), "the load is too high; a");
+        assert_eq!(cause.sentence(50, true), "the load is too high: answered 88 k of 1 M/s");
+        let two = Finding {
+            evidence: vec!["x".repeat(60)],
+            next: "use more clients; wait".to_owned(),
+            ..cause.clone()
+        };
+        assert_eq!(two.sentence(40, true), "the load is too high; use more clients");
         assert_eq!((cause.sentence(30, true), cause.sentence(12, true)), (cause.long.clone(), cause.short));
         let bare = Finding::new("hit rate", "hit rate 0 %", "hit rate 0 %: all reads miss");
         assert_eq!((bare.sentence(9, true), bare.line()), (bare.long.clone(), bare.long.clone()));

@@ -305,9 +305,9 @@ pub(super) mod tests {
                 .map(|finding| (finding.since_s, finding.sentence(999, true)))
                 .collect::<Vec<_>>()
         };
-        let too_much = "overloaded: answered 88.0 k of 1.00 M/s, send lag 2.70 s, growing";
+        let too_much = "overloaded: answered 88.0 k of 1.00 M/s, send lag 2.70 s (growing)";
         let alone =
-            format!("{too_much}; these connections cannot send more: use more clients, or a lower rate");
+            format!("{too_much}; the connections cannot send more: use more clients, or a lower rate");
         assert_eq!(now(0.5), [(2.0, alone)]);
         let ours = "the client is the limit: thread load-0 uses 97 % of a core; run redyno on another host";
         assert_eq!(now(0.97), [(2.0, format!("{too_much}; {ours}")), (1.0, ours.to_owned())]);

@@ -24,8 +24,12 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let is_on = |gauge| now.gauge(gauge).is_some_and(|on| on > 0.0);
     let (saves, rewrites) = (is_on(Gauge::Saving), is_on(Gauge::Rewriting));
     let copied = now.gauge(Gauge::CopyOnWrite).filter(|bytes| *bytes > 0.0);
-    let copied = copied
-        .map(|bytes| format!("{} of memory copied because clients wrote to it", units::bytes(bytes as u64)));
+    let copied = copied.map(|bytes| {
+        format!(
+            "the kernel copied {} of memory because clients wrote to this memory",
+            units::bytes(bytes as u64)
+        )
+    });
     let slowed = now.pings.slowed();
     let size = now
         .status()
@@ -35,8 +39,8 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
         let severity = if us >= HELD_LONG_US { Severity::Problem } else { Severity::Warning };
         let held = format!("a fork paused the server for {}", units::latency(us.saturating_mul(1000)));
         let long = match (saves, rewrites) {
-            (true, _) => format!("{held}, to write a snapshot"),
-            (_, true) => format!("{held}, to rewrite the append-only file"),
+            (true, _) => format!("{held}; the child process writes a snapshot"),
+            (_, true) => format!("{held}; the child process rewrites the append-only file"),
             _ => held.clone(),
         };
         let next =
@@ -69,8 +73,11 @@ mod tests {
                 second.events = vec![EventKind::Forked { held_us: Some(38_000) }];
             }
         });
-        assert_eq!(found.long, "a fork paused the server for 38.0 ms, to write a snapshot");
-        assert_eq!(found.evidence[1], "2.86 MiB of memory copied because clients wrote to it");
+        assert_eq!(found.long, "a fork paused the server for 38.0 ms; the child process writes a snapshot");
+        assert_eq!(
+            found.evidence[1],
+            "the kernel copied 2.86 MiB of memory because clients wrote to this memory"
+        );
     }
 
     #[test]

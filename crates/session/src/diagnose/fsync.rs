@@ -60,11 +60,11 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let (long, next) = match is_always {
         true => (
             "appendfsync always: each write waits for the disk",
-            "run CONFIG SET appendfsync everysec (a crash then loses at most a second of writes), or put the file on its own disk",
+            "put the append-only file on its own disk, or run CONFIG SET appendfsync everysec (then a crash loses the writes of up to one second)",
         ),
         false => (
             "writes wait for an fsync of the append-only file",
-            "iostat -x 1 shows what else uses the disk; no-appendfsync-on-rewrite yes helps during rewrites",
+            "pidstat -d 1 shows which processes use the disk; CONFIG SET no-appendfsync-on-rewrite yes helps during rewrites",
         ),
     };
     let explains = if is_seen { share } else { 0.0 };

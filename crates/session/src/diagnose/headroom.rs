@@ -103,7 +103,7 @@ impl Headroom {
             let twice = units::setting(u64::from(value(present)) * 2);
             let gain = format!("{} to {}", units::percent(least.min(most)), units::percent(most));
             let long = format!("twice the {name} would give {gain} more ops/s");
-            let points = points.iter().map(|(n, x)| format!("{n:.0}: {}", units::rate(*x)));
+            let points = points.iter().map(|(n, x)| format!("{} with {n:.0}", units::rate(*x)));
             let known_by = format!("throughput by {name}: {}", points.collect::<Vec<_>>().join(", "));
             let finding = Finding::of(Severity::Note, format!("{name} {twice}"), long);
             Finding { rule: "more in flight", ..finding }.with([Some(known_by)], &format!("--{name} {twice}"))
@@ -153,7 +153,10 @@ mod tests {
         let more = found(&[(1, 20_000), (2, 38_000), (4, 68_000)]);
         assert_eq!(more[0].long, "twice the clients would give 69 % to 79 % more ops/s");
         assert_eq!((more[0].rule, more[0].next.as_str()), ("more in flight", "--clients 8"));
-        assert_eq!(more[0].evidence, ["throughput by clients: 1: 20.0 k/s, 2: 38.0 k/s, 4: 68.0 k/s"]);
+        assert_eq!(
+            more[0].evidence,
+            ["throughput by clients: 20.0 k/s with 1, 38.0 k/s with 2, 68.0 k/s with 4"]
+        );
         assert_eq!(found(&[(1, 20_000), (2, 38_000)]), []);
         assert_eq!(found(&[(1, 20_000), (2, 38_000), (4, 39_000)]), []);
         assert_eq!(

@@ -31,7 +31,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let have = units::count_with_noun(threads.into(), "I/O thread");
     let have =
         if threads == 1 { format!("the server's {have} has") } else { format!("the server's {have} have") };
-    let long = format!("{have} no idle time: {} of a core per thread in use", units::percent(share));
+    let long = format!("{have} no idle time: each thread uses {} of a core", units::percent(share));
     let main = now.gauge(Gauge::Cpu).map(|cpu| format!("server CPU {}", units::percent(cpu)));
     let bytes = now.gauge(Gauge::BytesOut).map(|bytes| format!("replies {}/s", units::bytes(bytes as u64)));
     let next = "raise io-threads in the server's configuration, if its machine has free cores; larger pipelines and \
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!((found_one.rule, found_one.severity), ("io threads", Severity::Warning));
         assert_eq!(
             found_one.long,
-            "the server's 2 I/O threads have no idle time: 98 % of a core per thread in use"
+            "the server's 2 I/O threads have no idle time: each thread uses 98 % of a core"
         );
         assert_eq!(found_one.evidence[0], "server CPU 8.0 %");
         assert_eq!(of_valkey(0.9), [], "they wait in a busy loop");
@@ -76,7 +76,7 @@ mod tests {
         };
         assert_eq!(
             of_cpu("redis", "8.2.1"),
-            ["the server's 1 I/O thread has no idle time: 99 % of a core per thread in use"]
+            ["the server's 1 I/O thread has no idle time: each thread uses 99 % of a core"]
         );
         assert_eq!((of_cpu("redis", "7.0.15"), of_cpu("valkey", "8.1.0")), (vec![], vec![]));
     }

@@ -101,7 +101,7 @@ impl LostAgents {
         let about = || format!("about {share} of its requests");
         let long = format!("{short}, so the load lacks {}", self.shortfall(&lost).unwrap_or_else(about));
         let next = format!(
-            "check their machines, or run `redyno agent --index {first}` with the same bus and session"
+            "check the agents' machines, or run `redyno agent --index {first}` with the same bus and session"
         );
         let finding = Finding::new(self.name(), short, long).with([Some(names.join(", "))], &next);
         Some(Finding { severity: Severity::Problem, is_ours: true, ..finding })
@@ -141,7 +141,7 @@ mod tests {
         for agent in 0..8 {
             assert!(push(1.0, joined(agent)).is_empty());
         }
-        let line = "lost agents: 1 of 8 agents lost, so the load lacks about 12 % of its requests: agent 3 on load; check their machines, or run `redyno agent --index 3` with the same bus and session";
+        let line = "lost agents: 1 of 8 agents lost, so the load lacks about 12 % of its requests: agent 3 on load; check the agents' machines, or run `redyno agent --index 3` with the same bus and session";
         assert_eq!(push(5.0, EventKind::AgentLost { agent: 3, host: host() }), [line]);
         assert!(push(6.0, EventKind::AgentLost { agent: 0, host: host() }).is_empty());
         assert!(push(7.0, EventKind::AgentBack { agent: 3, host: host() }).is_empty());

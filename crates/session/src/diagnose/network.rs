@@ -49,7 +49,7 @@ pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
     let rtt = rtt_ns.map(|ns| format!("tcp rtt {}", units::latency(ns)));
     let next = match rtt_ns.is_some_and(|ns| ns < times.min_ns / TIMES) {
         true => "the TCP round trip is short: look for a proxy in the path, or for waits in the server",
-        false => "check the network path to the server's host by ping and mtr, and look for a proxy",
+        false => "check the network path to the server's host with ping and mtr; look for a proxy too",
     };
     let (severity, short, long) = match usual {
         Some(usual) => {
@@ -113,7 +113,10 @@ pub(super) fn lossy(now: &RecentState, stands: bool) -> Option<Finding> {
     let resent = resent.map(|per_s| format!("{} segments sent again", units::rate(per_s)));
     let late = (late > 0).then(|| {
         let (late, all) = (units::grouped(late), units::grouped(all.count()));
-        format!("{late} of {all} PINGs took 180 ms or longer, the median {}", units::latency(median_ns))
+        format!(
+            "{late} of {all} PINGs took 180 ms or longer; the median of all PINGs is {}",
+            units::latency(median_ns)
+        )
     });
     let next = "ss -ti and mtr show where packets are lost; ip -s link counts dropped packets";
     Some(Finding::of(Severity::Warning, short, long).with([late, resent], next))
@@ -146,8 +149,8 @@ mod tests {
             found.long
         );
         assert!(found.next.contains("mtr") && slower(0).next.starts_with("the TCP round trip is short"));
-        assert_eq!(slower(1).severity, Severity::Note, "another machine may be far away");
-        assert_eq!(slower(0).severity, Severity::Warning, "a server on this machine is near");
+        assert_eq!(slower(1).severity, Severity::Note, "a long path to another machine can be normal");
+        assert_eq!(slower(0).severity, Severity::Warning, "the path to a server on this machine is short");
     }
 
     /// Adds calls of a command to a second. The calls take `ms` milliseconds in total.

@@ -22,7 +22,7 @@ const SHED: f64 = 0.01;
 /// sent.
 const REACHED: f64 = 0.98;
 /// The advice if redyno itself is not the cause.
-const NEXT: &str = "these connections cannot send more: use more clients, or a lower rate";
+const NEXT: &str = "the connections cannot send more: use more clients, or a lower rate";
 
 /// Checks whether the rate is too high.
 #[derive(Debug, Clone)]
@@ -63,8 +63,8 @@ impl Rule for Overload {
         // A change of less than a fiftieth of the window is noise.
         let slack_us = (length_s * 1e6 / 50.0) as u64;
         let (is_shrinking, trend) = match behind_us {
-            now if now > first.behind_us + slack_us => (false, ", growing"),
-            now if now + slack_us < first.behind_us => (true, ", catching up"),
+            now if now > first.behind_us + slack_us => (false, " (growing)"),
+            now if now + slack_us < first.behind_us => (true, " (falling)"),
             _ => (false, ", steady"),
         };
         let shed = sum(|part| part.shed) / sum(|part| part.due).max(1.0);
@@ -165,9 +165,9 @@ mod tests {
         let mut watch = watch(at(1_000_000));
         let said: Vec<_> = (1..=4).map(|n| tick(&mut watch, 22_000, 0, n * 228_000)).collect();
         assert_eq!(said[0], None, "one tick is no trend");
-        assert_eq!(said[3].as_deref(), Some("answered 88.0 k of 1.00 M/s, send lag 912 ms, growing"));
+        assert_eq!(said[3].as_deref(), Some("answered 88.0 k of 1.00 M/s, send lag 912 ms (growing)"));
         let said: Vec<_> = (0..12).map(|n| tick(&mut watch, 400_000, 0, 912_000 - n * 80_000)).collect();
-        assert!(said[6].as_ref().unwrap().ends_with("send lag 432 ms, catching up"), "{said:?}");
+        assert!(said[6].as_ref().unwrap().ends_with("send lag 432 ms (falling)"), "{said:?}");
         assert_eq!(said[11], None);
     }
 
@@ -240,7 +240,7 @@ mod tests {
                 Interval { ops: 7000, due, behind_us, waiting_us: 3_010_000, clients: 50, service, ..rates };
             of_segment(&Segment::new(0.0, 3, at(1000)), &total, None).len()
         };
-        assert_eq!([whole(1), whole(50)], [1, 0], "all clients wait for a server that pauses");
+        assert_eq!([whole(1), whole(50)], [1, 0], "all clients wait while the server pauses");
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn missing(parts: &[Interval]) -> Option<Finding> {
     let (connected, ordered) = *all?.last()?;
     let short = format!("{connected} of {ordered} receivers");
     let long = format!("only {short} are connected");
-    let next = "the first error of a receiver shows the reason; raise maxclients if the server has reached it, or use fewer receivers";
+    let next = "the first error of a receiver shows the reason; if the server's limit maxclients is reached, raise this limit, or use fewer receivers";
     Some(Finding::new("receivers", short, long).with([], next))
 }
 
@@ -109,10 +109,9 @@ fn slow(parts: &[Interval]) -> Option<Finding> {
     let p50 = |times: &Latency| units::latency(times.value_at_quantile(0.5));
     let short = format!("receiver {} slow", one.receiver);
     let of = got.ordered.max(got.receivers);
-    let long = format!("receiver {} of {of} is far slower than the others", one.receiver);
-    let evidence = format!("p50 {}, all receivers {}", p50(times), p50(&got.times));
-    let next =
-        "check the path to this receiver for a proxy or a slow node, and its channel for more messages";
+    let long = format!("receiver {} of {of} is far slower than the other receivers", one.receiver);
+    let evidence = format!("p50 {} (all receivers: {})", p50(times), p50(&got.times));
+    let next = "look for a proxy or a slow node on the path to this receiver; its channel may also have more messages";
     Some(Finding::new("slow receiver", short, long).with([Some(evidence)], next))
 }
 
@@ -185,7 +184,7 @@ mod tests {
                 .filter(|it| it.rule.contains("message") || it.rule.contains("receiver"));
             now.map(|it| it.line().split(';').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
         };
-        let slow = "slow receiver: receiver 7 of 10 is far slower than the others: p50 20.0 ms, all receivers 200 µs";
+        let slow = "slow receiver: receiver 7 of 10 is far slower than the other receivers: p50 20.0 ms (all receivers: 200 µs)";
         let lost = "lost messages: 3 messages lost: receiver 7 lost 3";
         assert_eq!(found(20, 0), [""; 0], "one interval is too short");
         assert_eq!(
@@ -196,7 +195,7 @@ mod tests {
         assert_eq!(
             (found(1, 0), found(1, 0)),
             (Vec::new(), Vec::new()),
-            "five times 200 µs is less than 1 ms more"
+            "the slow receiver is less than 1 ms slower"
         );
     }
 }

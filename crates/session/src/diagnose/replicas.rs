@@ -23,7 +23,7 @@ pub(super) static REPLICAS: [Threshold; 3] = [
         severity: Severity::Warning,
         cause: "reads from this replica return data that is more than a second old",
         beside: Gauge::LinkUp,
-        next: "compare INFO replication on primary and replica; check the replica's host, its disk and the network",
+        next: "compare INFO replication of the primary and of the replica; check the replica's host, its disk and the network",
     },
     Threshold {
         gauge: Gauge::HeardMaster,
@@ -31,7 +31,7 @@ pub(super) static REPLICAS: [Threshold; 3] = [
         severity: Severity::Warning,
         cause: "this replica receives nothing from its master",
         beside: Gauge::HeardMaster,
-        next: "check master_link_status in INFO replication, the master, and the network",
+        next: "check the master and the network; INFO replication shows the state of the link (master_link_status)",
     },
 ];
 
@@ -39,7 +39,7 @@ pub(super) static REPLICAS: [Threshold; 3] = [
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let is_down = now.gauge(Gauge::LinkUp).is_some_and(|up| up == 0.0);
     let cause = "this replica has no link to its master";
-    let next = "INFO replication shows since when; the server's log shows the reason";
+    let next = "INFO replication shows how long the link has been down; the server's log shows the reason";
     let down = is_down.then(|| Finding::of(Severity::Warning, cause, cause).with([], next));
     let finding = down.or_else(|| of(&REPLICAS, now, stands))?;
     let replica = match finding.long == REPLICAS[0].cause {

@@ -59,7 +59,7 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
         threads.map(|threads| {
             let text =
                 format!("io-threads {threads} on {} cores: the threads wait for each other", now.cores());
-            (text, "set io-threads lower than the number of cores, in the server's configuration")
+            (text, "in the server's configuration, set io-threads lower than the number of cores")
         }),
         hz.map(|hz| (format!("hz {hz}: the server wakes {hz} times a second"), "CONFIG SET hz 10")),
         clock.map(|clock| {

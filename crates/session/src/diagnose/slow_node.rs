@@ -62,7 +62,7 @@ impl Rule for SlowNode {
     }
 
     fn over(&self) -> Option<&'static str> {
-        Some("as fast as the other nodes again")
+        Some("the node is as fast as the other nodes again")
     }
 
     fn push_other(&mut self, record: &Record) {
@@ -147,7 +147,7 @@ impl NodeComparison {
 
     fn text(&self, what: &str) -> String {
         let (own, others) = (units::latency(self.own_ns), units::latency(self.others_ns));
-        format!("{what} p50 {own}, {others} on the other nodes")
+        format!("{what} p50 {own} (other nodes: {others})")
     }
 }
 
@@ -163,8 +163,8 @@ fn finding(
             "the node's commands are slow, not the network: press 7 and Enter to see its slow log",
         ),
         Some(true) => (
-            "the node's process or the network is slow: check the node's host and distance",
-            "the node's process or the network is slow: check the node's host and distance; press 7 and Enter to see the node",
+            "the node's process or the network is slow: check the node's host and the network path to the node",
+            "the node's process or the network is slow: check the node's host and the network path to the node; press 7 and Enter to see the node",
         ),
         None => (
             "run redyno doctor --one-node on this node to see its PING times, CPU and slow log",
@@ -275,10 +275,7 @@ mod tests {
         );
         assert_eq!(
             found.evidence,
-            [
-                "requests p50 5.10 ms, 130 µs on the other nodes",
-                "PING p50 5.00 ms, 95.0 µs on the other nodes"
-            ]
+            ["requests p50 5.10 ms (other nodes: 130 µs)", "PING p50 5.00 ms (other nodes: 95.0 µs)"]
         );
         assert!(found.next.contains("the network is slow"), "{}", found.next);
         for n in 4..9 {
@@ -297,7 +294,7 @@ mod tests {
         push(&mut findings, vec![Record::Session(session())]);
         (0..4).for_each(|n| push(&mut findings, second(n, [90, 95, 5000])));
         let found = findings.now().remove(0);
-        assert_eq!(found.evidence, ["PING p50 5.00 ms, 95.0 µs on the other nodes"]);
+        assert_eq!(found.evidence, ["PING p50 5.00 ms (other nodes: 95.0 µs)"]);
         assert!(found.long.contains("c:3"), "{}", found.long);
 
         let total = interval(1.0, [120, 5100, 130]);
@@ -314,7 +311,7 @@ mod tests {
             .for_each(|it| timeline.push(it));
         let pings = [90, 5000, 95].map(|us| repeated(us * US, 100));
         let found = of_session(&timeline, &pings.each_ref()).remove(0).0;
-        assert_eq!(found.evidence[1..], ["PING p50 5.00 ms, 95.0 µs on the other nodes"]);
+        assert_eq!(found.evidence[1..], ["PING p50 5.00 ms (other nodes: 95.0 µs)"]);
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Probes {
             let wake_ns = covered.map(|(_, late_ns)| *late_ns).max().unwrap_or_default();
             let (waited, woke) = (units::latency(waited_ns), units::latency(wake_ns));
             let is_slow = waited_ns >= WAITS_NS && wake_ns < waited_ns / PART;
-            self.slow = is_slow.then(|| format!("PING waited {waited}, redyno's threads woke within {woke}"));
+            self.slow = is_slow.then(|| format!("PING waited {waited}, but redyno was at most {woke} late"));
         }
     }
 }
@@ -146,7 +146,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_waiting_ping_names_the_server_if_redynos_threads_wake_on_time() {
-        let expected = "PING waited 480 ms, redyno's threads woke within 2.00 ms";
+        let expected = "PING waited 480 ms, but redyno was at most 2.00 ms late";
         assert_eq!(said([ping(0.5, 1, 480), wake(0.5, 2)]), [None, Some(expected.to_owned())]);
         assert_eq!(
             said([wake(0.5, 2), ping(0.5, 480, 0)])[1].as_deref(),
@@ -156,7 +156,7 @@ pub(super) mod tests {
         assert_eq!(
             said([ping(0.5, 1, 480), wake(0.5, 200)]),
             [None, None],
-            "redyno's own threads were late, too"
+            "redyno's threads were also late"
         );
         assert_eq!(said([ping(0.5, 90, 190), wake(0.5, 1)]), [None, None]);
     }

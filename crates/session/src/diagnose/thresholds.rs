@@ -60,17 +60,17 @@ pub(super) static STEAL: [Threshold; 1] = [Threshold {
     severity: Severity::Warning,
     cause: "the hypervisor gives this machine's cores to other machines",
     beside: Gauge::HostCpu,
-    next: "vmstat 1 shows this time as st; move to a machine with its own cores",
+    next: "vmstat 1 shows the stolen time (column st); move to a machine with its own cores",
 }];
 
-/// Findings about CPU limits: the CPU limit of a cgroup stops the server or redyno. A limit that acts in 5 % of the
+/// Findings about CPU limits: the CPU limit of a cgroup throttles the server or redyno. A limit that acts in 5 % of the
 /// periods is visible in the p99.
 pub(super) static THROTTLED: [Threshold; 2] = [
     Threshold {
         gauge: Gauge::ServerThrottled,
         from: 0.05,
         severity: Severity::Problem,
-        cause: "the CPU limit of the server's cgroup stops the server",
+        cause: "the CPU limit of the server's cgroup throttles the server",
         beside: Gauge::ServerRunDelay,
         next: "raise the server's limit: cpu.max of its cgroup, or docker update --cpus",
     },
@@ -78,7 +78,7 @@ pub(super) static THROTTLED: [Threshold; 2] = [
         gauge: Gauge::HostThrottled,
         from: 0.05,
         severity: Severity::Warning,
-        cause: "the CPU limit of redyno's cgroup stops redyno",
+        cause: "the CPU limit of redyno's cgroup throttles redyno",
         beside: Gauge::HostCpu,
         next: "raise the limit (cpu.max), or run redyno on another machine",
     },
@@ -157,7 +157,7 @@ static OUTPUT: [Threshold; 2] = [
         severity: Severity::Warning,
         cause: "a client does not read its replies, which pile up in the server",
         beside: Gauge::ClientMemory,
-        next: "CLIENT LIST shows the size of its replies (omem), and CLIENT KILL ID closes its connection",
+        next: "CLIENT LIST shows the size of the unread replies (omem); CLIENT KILL ID closes the connection",
     },
 ];
 
@@ -179,7 +179,7 @@ pub(super) static DEFRAG: [Threshold; 1] = [Threshold {
     severity: Severity::Note,
     cause: "active defragmentation uses a part of the main thread's time",
     beside: Gauge::Fragmentation,
-    next: "CONFIG SET active-defrag-cycle-max limits it",
+    next: "CONFIG SET active-defrag-cycle-max limits this part",
 }];
 
 /// Findings about a full network interface: packets wait at 90 % of its speed or more. Packet headers need the
@@ -199,7 +199,7 @@ pub(super) fn refused(now: &RecentState, stands: bool) -> Option<Finding> {
         let (queue, limit) = (now.gauge(Gauge::AcceptQueue)?, now.gauge(Gauge::AcceptLimit)?);
         // If the queue is full, the kernel drops the client's packets, and the client waits a second.
         let is_short = limit > 0.0 && queue >= limit * if stands { 0.5 } else { 0.8 };
-        let known_by = format!("{queue:.0} connections wait, with room for {limit:.0}");
+        let known_by = format!("{queue:.0} connections wait; the queue has room for {limit:.0}");
         let next = "raise tcp-backlog and net.core.somaxconn; ss -ltn shows the queue";
         let cause = match queue >= limit {
             true => "the server's accept queue is full",
@@ -282,7 +282,7 @@ mod tests {
             set(second, Gauge::AcceptLimit, 128.0);
         });
         assert_eq!((queue.rule, queue.long.as_str()), ("refused", "the server's accept queue is full"));
-        assert_eq!(queue.evidence, ["128 connections wait, with room for 128"]);
+        assert_eq!(queue.evidence, ["128 connections wait; the queue has room for 128"]);
         let nearly = first(4, |second| {
             set(second, Gauge::AcceptQueue, 4.0);
             set(second, Gauge::AcceptLimit, 5.0);

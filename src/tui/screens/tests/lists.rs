@@ -76,8 +76,7 @@ fn session() -> Vec<Record> {
             330 => records.extend(made.errors(
                 "OOM",
                 1204,
-                "OOM command not allowed when used memory > 'maxmemory'; the rest of this message is as long as those \
-                 that some modules write, so that it does not fit into a line of any usual terminal at all, not even a wide one",
+                "OOM command not allowed when used memory > 'maxmemory'; the rest of this message is as long as some error messages of modules, which do not fit into one line of a terminal, even of a terminal with many columns",
             )),
             _ => {}
         }

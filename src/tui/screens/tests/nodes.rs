@@ -316,6 +316,9 @@ fn lost_and_slow_agents_are_listed_first_if_not_all_agents_fit() {
     let number = |line: &str| line.split_whitespace().next().map(str::to_owned);
     assert_eq!([table[2], table[3]].map(number), ["31", "17"].map(|n| Some(n.to_owned())), "{text}");
     let listed = table.iter().skip(2).take_while(|line| !line.contains("then the slowest")).count();
-    assert!(text.contains(&format!("lost nodes first, then the slowest; {} more", 40 - listed)), "{text}");
+    assert!(
+        text.contains(&format!("lost agents first, then the slowest agents; {} not shown", 40 - listed)),
+        "{text}"
+    );
     assert_eq!(table[1].split_whitespace().next(), Some("agent"));
 }

@@ -31,7 +31,7 @@ pub(super) const ALL: [Make; 8] = [
     |settings| make(&Mix::load(), settings),
     |settings| make(&Mix::of("a", "half reads, half updates; zipfian", [50, 50, 0, 0, 0]), settings),
     |settings| make(&Mix::of("b", "95 % reads, 5 % updates; zipfian", [95, 5, 0, 0, 0]), settings),
-    |settings| make(&Mix::of("c", "reads alone; zipfian", [100, 0, 0, 0, 0]), settings),
+    |settings| make(&Mix::of("c", "only reads; zipfian", [100, 0, 0, 0, 0]), settings),
     |settings| {
         make(&Mix::latest("d", "95 % reads of the latest records, 5 % inserts", [95, 0, 5, 0, 0]), settings)
     },
