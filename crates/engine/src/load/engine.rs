@@ -105,8 +105,8 @@ impl Load {
         let (plan, operations) = (Arc::new(plan.clone()), program.operations().count());
         // An agent (an engine on another machine) gets the number of its first real segment from the session.
         let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
-        let (slip_ns, filled) = (0, Vec::new());
-        let first = LoadSetting { generation, knobs, since_ns, slip_ns, phase, program, filled };
+        let (slip_ns, opens_early, filled) = (0, false, Vec::new());
+        let first = LoadSetting { generation, knobs, since_ns, slip_ns, phase, program, opens_early, filled };
         plan.fleet.agents().inspect(|agents| agents.apply_setting(first.for_agents(), clock));
         let ((events_up, events), (joined_up, joined)) = (channel(), channel());
         let mut load = Self {
@@ -256,7 +256,16 @@ impl Load {
         self.publish(|since_ns| {
             let (phase, filled) = now.phase_for(knobs, since_ns, self.rules(), is_filled);
             let (knobs, program) = (knobs.clone(), Arc::clone(&program));
-            LoadSetting { generation, knobs, since_ns, slip_ns: 0, phase, program, filled }
+            LoadSetting {
+                generation,
+                knobs,
+                since_ns,
+                slip_ns: 0,
+                phase,
+                program,
+                opens_early: false,
+                filled,
+            }
         });
         self.last_change()
     }
@@ -274,8 +283,19 @@ impl Load {
         let (generation, since_ns) = (turn.generation, turn.since_ns);
         self.publish(|_| {
             let (knobs, phase, program) = (turn.knobs.clone(), phase.clone(), Arc::clone(&program));
-            LoadSetting { generation, knobs, since_ns, slip_ns, phase, program, filled: Vec::new() }
+            let (opens_early, filled) = (false, Vec::new());
+            LoadSetting { generation, knobs, since_ns, slip_ns, phase, program, opens_early, filled }
         });
+    }
+
+    /// If the load is off, opens the connections of this many clients (of all agents together), so that the load can
+    /// begin without delay. The time under load begins when the load is switched on.
+    pub fn open_early(&self, clients: u32) {
+        let now = LoadSetting::clone(&self.settings.load());
+        if !now.knobs.load {
+            let knobs = Knobs { clients, ..now.knobs.clone() };
+            self.publish(|_| LoadSetting { knobs: knobs.clone(), opens_early: true, ..now.clone() });
+        }
     }
 
     /// Returns the number of the last segment, and whether the prefill is done or the load is over. A prefill

@@ -128,12 +128,17 @@ impl AgentSetting {
 #[cfg(test)]
 mod tests {
     use std::{
+        io::{ErrorKind, Read},
+        net::TcpListener,
         sync::{Mutex, atomic::AtomicBool, atomic::Ordering::Relaxed},
         time::Duration,
     };
 
     use super::*;
-    use crate::load::{Load, LoadPlan, RequestLimit};
+    use crate::{
+        endpoint::{Address, Target},
+        load::{FirstCommands, Load, LoadPlan, RequestLimit},
+    };
 
     #[derive(Debug, Default)]
     struct Stub {
@@ -218,5 +223,40 @@ mod tests {
         load.follow(&next, 1000);
         assert_eq!(load.last_change().prefill.map(|prefill| prefill.requests), Some(5));
         assert_eq!(load.progress(), (4, false));
+    }
+
+    #[test]
+    fn connections_that_open_before_the_load_send_nothing_and_the_load_begins_on_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let target =
+            Target { address: Address::Tcp { host: "127.0.0.1".to_owned(), port }, ..Target::default() };
+        let share = Share { index: 1, of: 2 };
+        let first_words = FirstCommands::Bare { tracks: false };
+        let plan = LoadPlan { target, first_words, fleet: Fleet::Agent(share), ..LoadPlan::fixture() };
+        let (clock, off) = (Clock::start(), Knobs::default());
+        let (load, mut output) = Load::start(&plan, off.clone(), None, clock).unwrap();
+        load.open_early(6);
+        let mut clients: Vec<_> = (0..3).map(|_| listener.accept().unwrap().0).collect();
+        for client in &mut clients {
+            client.set_nonblocking(true).unwrap();
+            assert!(client.read(&mut [0; 100]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
+        }
+        let phase = AgentPhase::Load { is_measured: true, until_ns: u64::MAX };
+        let knobs = Knobs { load: true, clients: 6, rate: Some(1000), ..off };
+        let since_ns = clock.now_ns();
+        load.follow(&AgentSetting { generation: 1, since_ns, knobs, phase }, 0);
+        load.open_early(9);
+        clients[0].set_nonblocking(false).unwrap();
+        assert!(clients[0].read(&mut [0; 100]).unwrap() > 0);
+        drop(load);
+        let mut intervals = Vec::new();
+        while let Ok(interval) = output.rings[0].intervals.pop() {
+            intervals.push((interval.generation, interval.start_ns, interval.end_ns));
+        }
+        let before = intervals.iter().filter(|(generation, ..)| *generation == 0);
+        assert!(before.clone().all(|(_, start_ns, end_ns)| start_ns == end_ns), "{intervals:?}");
+        let first = intervals.iter().find(|(generation, ..)| *generation == 1);
+        assert_eq!(first.map(|(_, start_ns, _)| *start_ns), Some(since_ns));
     }
 }

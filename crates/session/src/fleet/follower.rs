@@ -164,6 +164,9 @@ impl Follower {
         if turn.since_ns > now_ns + LONGEST_LEAD_NS {
             return Err("the setting begins more than ten seconds from now".to_owned());
         }
+        if permitted.knobs.load {
+            self.load.open_early(permitted.knobs.clients);
+        }
         self.coming.push_back((permitted, share));
         self.begin_coming();
         self.turn = Some((turn, checked.clone()));

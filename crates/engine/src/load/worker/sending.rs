@@ -312,10 +312,13 @@ impl Worker {
         }
     }
 
-    /// Begins the time under load, because a connection is open or could not be opened. Requests are due from now on.
+    /// Begins the time under load if the load is on, because a connection is open or could not be opened. Requests are
+    /// due from now on.
     pub(super) fn begin(&mut self, now_ns: u64) {
-        self.pace.begin(now_ns);
-        self.segments.begin(now_ns);
+        if self.setting.knobs.load {
+            self.pace.begin(now_ns);
+            self.segments.begin(now_ns);
+        }
     }
 
     /// Counts due requests that will not be sent. Without a connection, all due requests fail. With a connection, late

@@ -42,6 +42,9 @@ impl Worker {
         }
         self.pace.slip_to(self.setting.slip_ns);
         if !is_turn {
+            if self.setting.opens_early {
+                self.want_clients();
+            }
             return;
         }
         let connected = self.clients.connected() as u32;
@@ -58,35 +61,40 @@ impl Worker {
         if sends_again {
             self.segments.begin_again(since_ns);
         }
+        if self.clients.connected() > 0 || self.clients.how_many_lost() > 0 {
+            self.begin(since_ns);
+        }
+    }
+
+    /// Sets the number of clients, and thus opens and closes connections.
+    fn want_clients(&mut self) {
+        let share = self.setup.share();
+        let all = self.setting.knobs.clients;
+        self.spread.iter_mut().for_each(|spread| spread.follow_clients(all, share));
+        let seed = self.setup.plan.seed;
+        let draws_of = |i: usize| {
+            let number = share.nth(i as u64);
+            Draws::of_client(client_seed(seed, number as usize), number)
+        };
+        self.clients.want(share.part(all.into()) as usize, draws_of);
     }
 
     /// Applies the number of clients and the rate of the knobs. While the load is off, open connections stay open.
-    /// Before the load is switched on for the first time, no connection is opened. Due requests that were not sent at
+    /// Before the load is switched on for the first time, no connection is opened, unless the setting requires it. Due requests that were not sent at
     /// the old rate are counted in the old segment. These requests count as unsent if the load is switched off, and as
     /// shed otherwise. If `were_limited` is true, these requests also count against the limit on requests.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
-        let knobs = &self.setting.knobs;
-        let share = self.setup.share();
-        let all = knobs.clients as usize;
-        self.spread.iter_mut().for_each(|spread| spread.follow_clients(knobs.clients, share));
-        if knobs.load || self.clients.how_many_wanted() > 0 {
-            let seed = self.setup.plan.seed;
-            let draws_of = |i: usize| {
-                let number = share.nth(i as u64);
-                Draws::of_client(client_seed(seed, number as usize), number)
-            };
-            self.clients.want(share.part(all as u64) as usize, draws_of);
+        if self.setting.knobs.load || self.setting.opens_early || self.clients.how_many_wanted() > 0 {
+            self.want_clients();
         }
-        let of = share.of.min(all);
+        let (knobs, share) = (&self.setting.knobs, self.setup.share());
+        let of = share.of.min(knobs.clients as usize);
         let part = (share.index < of).then_some(Share { of, ..share });
         let seed = client_seed(self.setup.plan.seed ^ ARRIVALS, share.index);
         let since_ns = self.setting.since_ns;
         let unsent = self.pace.follow(knobs, part, since_ns, seed);
         let load = knobs.load;
         let unsent = if were_limited { self.lost_within_limit(unsent) } else { unsent };
-        if self.clients.connected() > 0 || self.clients.how_many_lost() > 0 {
-            self.pace.begin(since_ns);
-        }
         let due = self.pace.take_due();
         // After all permitted requests are sent, no request is due.
         if self.stage != WorkerStage::Sending {
