@@ -57,46 +57,61 @@ pub(super) fn add_neighbours(cells: &mut Vec<(u64, u64)>) {
 /// much shorter than `into`, the function does not read most cells of `into`. The session of a fleet, for example, adds
 /// the histograms of 1000 agents to one histogram.
 pub(super) fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
-    let (mut old, mut missing) = (into.len(), 0);
-    for (value, count) in from.iter().rev() {
-        let found = place(&into[..old], *value);
-        found.map_or_else(|_| missing += 1, |at| into[at].1 += count);
-        old = found.unwrap_or_else(|at| at);
+    if into.is_empty() {
+        return into.extend_from_slice(from);
+    }
+    let cells = into.as_mut_slice();
+    let (mut old, mut missing) = (cells.len(), 0);
+    for &(value, count) in from.iter().rev() {
+        old = up_to(cells, old, value);
+        if old > 0 && cells[old - 1].0 == value {
+            old -= 1;
+            cells[old].1 += count;
+        } else {
+            missing += 1;
+        }
     }
     old = into.len();
     into.resize(old + missing, (0, 0));
+    let cells = into.as_mut_slice();
     // From the end, so that no cell is overwritten before it is moved.
     for added in from.iter().rev() {
         if missing == 0 {
             return;
         }
-        let found = place(&into[..old], added.0);
-        let at = found.unwrap_or_else(|at| at);
-        into.copy_within(at..old, at + missing);
-        old = at;
-        if found.is_err() {
+        let kept = up_to(cells, old, added.0);
+        if kept < old {
+            cells.copy_within(kept..old, kept + missing);
+            old = kept;
+        }
+        if old == 0 || cells[old - 1].0 != added.0 {
             missing -= 1;
-            into[at + missing] = *added;
+            cells[old + missing] = *added;
         }
     }
 }
 
-/// Returns the place of a value in ascending `cells`, or the place at which the value would be inserted. The function
-/// searches from the end, so it finds a value near the end quickly.
-fn place(cells: &[(u64, u64)], value: u64) -> Result<usize, usize> {
-    // If both lists have mostly the same values, the place is the end.
-    match cells.last() {
-        Some(last) if last.0 > value => {}
-        Some(last) if last.0 == value => return Ok(cells.len() - 1),
-        _ => return Err(cells.len()),
-    }
-    let mut step = 2;
-    while step < cells.len() && cells[cells.len() - step].0 > value {
+/// Returns how many of the first `end` cells have at most this value. The function searches from the end, so it finds a
+/// value near the end quickly. If two merged lists have mostly the same values, the value is at the end.
+fn up_to(cells: &[(u64, u64)], end: usize, value: u64) -> usize {
+    let (mut low, mut high, mut step) = (0, end, 1);
+    while step <= high {
+        if cells[high - step].0 <= value {
+            low = high - step + 1;
+            break;
+        }
+        high -= step;
         step *= 2;
     }
-    let start = cells.len().saturating_sub(step);
-    let found = cells[start..].binary_search_by_key(&value, |cell| cell.0);
-    found.map(|at| start + at).map_err(|at| start + at)
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if cells[middle].0 <= value {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    high
 }
 
 #[cfg(test)]
