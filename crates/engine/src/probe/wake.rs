@@ -9,7 +9,7 @@ use std::{io, sync::mpsc::Sender, time::Duration};
 
 use crate::{
     clock::Clock,
-    stats::{Latency, Recorder},
+    stats::{Latency, Samples},
 };
 
 use super::{
@@ -53,13 +53,13 @@ pub fn wake_delays(length: Duration) -> io::Result<Latency> {
     let body = move || {
         sharpen_timers();
         let clock = Clock::start();
-        let mut late = Recorder::new();
+        let mut late = Samples::default();
         let end_ns = clock.now_ns() + length.as_nanos() as u64;
         let mut now_ns = clock.now_ns();
         while now_ns < end_ns {
             now_ns = sleep(SHORT_SLEEP, now_ns, &clock, &mut late);
         }
-        late.latency()
+        late.take()
     };
     let thread = std::thread::Builder::new().name("wake".to_owned()).spawn(body)?;
     // If the thread panicked, the panic hook has printed the reason.
@@ -68,12 +68,12 @@ pub fn wake_delays(length: Duration) -> io::Result<Latency> {
 
 fn watch(stop: &StopFlag, tick: Duration, clock: &Clock, reports: &Sender<ProbeMessage>) {
     sharpen_timers();
-    let mut late = Recorder::new();
+    let mut late = Samples::default();
     let mut now_ns = clock.now_ns();
     let mut ticker = Ticker::new(tick, now_ns);
     while !stop.is_asked() {
         now_ns = sleep(SLEEP, now_ns, clock, &mut late);
-        if let Some(report) = ticker.close_if_over(now_ns, || drain(&mut late)) {
+        if let Some(report) = ticker.close_if_over(now_ns, || Wake { late: late.take() }) {
             if reports.send(ProbeMessage::Wake(report)).is_err() {
                 return;
             }
@@ -82,21 +82,15 @@ fn watch(stop: &StopFlag, tick: Duration, clock: &Clock, reports: &Sender<ProbeM
         }
     }
     // The receiver may be gone, which is no failure at the end.
-    let _ = reports.send(ProbeMessage::Wake(ticker.close(now_ns, drain(&mut late))));
+    let _ = reports.send(ProbeMessage::Wake(ticker.close(now_ns, Wake { late: late.take() })));
 }
 
 /// Sleeps until `length` after `now_ns`, records how late the thread woke up, and returns the current time.
-fn sleep(length: Duration, now_ns: u64, clock: &Clock, late: &mut Recorder) -> u64 {
+fn sleep(length: Duration, now_ns: u64, clock: &Clock, late: &mut Samples) -> u64 {
     std::thread::sleep(length);
     let woke_ns = clock.now_ns();
     late.record(woke_ns.saturating_sub(now_ns + length.as_nanos() as u64));
     woke_ns
-}
-
-fn drain(late: &mut Recorder) -> Wake {
-    let body = Wake { late: late.latency() };
-    late.reset();
-    body
 }
 
 #[cfg(test)]

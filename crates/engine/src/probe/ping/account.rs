@@ -12,7 +12,7 @@ use crate::{
     endpoint::NodeOutages,
     probe::{Ping, ProbeMessage, TcpRtt, Timing},
     protocol::{ErrorKinds, error_code},
-    stats::{Latency, Recorder, Samples},
+    stats::{Latency, Samples},
 };
 
 /// The reason why there is no connection. The reason determines the kind of error that is counted for each PING without
@@ -76,27 +76,25 @@ impl PartsBook {
 struct PingBook {
     /// The time of the change of the load settings that ended the tick, in ns. `None` means the current settings.
     changed_ns: Option<u64>,
-    rtt: Recorder,
+    rtt: Samples,
     parts: PartsBook,
     errors: BTreeMap<String, u64>,
 }
 
 impl PingBook {
     fn new() -> Self {
-        let (rtt, parts, errors) = (Recorder::new(), PartsBook::default(), BTreeMap::new());
+        let (rtt, parts, errors) = (Samples::default(), PartsBook::default(), BTreeMap::new());
         Self { changed_ns: None, rtt, parts, errors }
     }
 
     /// Returns the results, and resets the counts.
     fn close(&mut self, timing: Option<Timing>, link: LinkState) -> Ping {
-        let rtt = self.rtt.latency();
-        self.rtt.reset();
         let part = |samples: &mut Samples| {
             let latency = samples.take();
             (timing == Some(Timing::Kernel) || !latency.is_empty()).then_some(latency)
         };
         Ping {
-            rtt,
+            rtt: self.rtt.take(),
             timing,
             send: part(&mut self.parts.send),
             kernel: part(&mut self.parts.kernel),
