@@ -3,7 +3,7 @@
 
 use crate::support::{
     Server,
-    program::{Running, records, redyno},
+    program::{Running, redyno},
     session::{Driven, at_port, intervals, plan},
     wait_for,
 };
@@ -25,10 +25,9 @@ fn twenty_operations_at_four_threads_need_less_than_60_megabytes() {
     let load = ["--workload", twenty, "--threads", "4", "-P", "16", "--script", script.to_str().unwrap()];
     let session = ["-p", &server.port_text(), "--yes", "--headless", "--json", "--duration", "60"];
     let running = Running::start(redyno(&[&session[..], &load].concat()));
-    running.wait_for("all operations in the fourth segment", |out| {
-        let records = records(out.rsplit_once('\n')?.0);
-        let is_last = |record: &Record| matches!(record, Record::Interval(all) if all.segment == 4 && all.commands.len() == 20);
-        records.iter().any(is_last).then_some(())
+    running.wait_for_record("all operations in the fourth segment", |record| {
+        let Record::Interval(all) = record else { return None };
+        (all.segment == 4 && all.commands.len() == 20).then_some(())
     });
     // A busy machine that holds the collector up needs buffers for a while.
     let own_kb = || {

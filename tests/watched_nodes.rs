@@ -1,6 +1,7 @@
 //! Several servers in one session: the nodes of a cluster, a primary with its replicas, servers side by side.
 
 use std::{
+    collections::BTreeSet,
     fs::{DirEntry, read_dir, read_to_string},
     net::TcpStream,
 };
@@ -234,10 +235,11 @@ fn threads(nodes: usize) -> Vec<String> {
     let cluster = demo::start_cluster(&demo::Options::default(), size).unwrap();
     let port = cluster.addresses[0].port().to_string();
     let running = Running::start(redyno(&["-p", &port, "--headless", "--json"]));
-    running.wait_for("a poll of each node", |out| {
-        let records = records(out.rsplit_once('\n')?.0);
-        let polled = |node| records.iter().any(|it| it.is_of(node) && matches!(it, Record::Server(_)));
-        (0..nodes as u16).all(polled).then_some(())
+    let mut polled = BTreeSet::new();
+    running.wait_for_record("a poll of each node", |record| {
+        let of = (0..nodes as u16).filter(|node| record.is_of(*node) && matches!(record, Record::Server(_)));
+        polled.extend(of);
+        (polled.len() == nodes).then_some(())
     });
     let folder = read_dir(format!("/proc/{}/task", running.pid())).unwrap();
     let name = |thread: DirEntry| read_to_string(thread.path().join("comm")).unwrap();

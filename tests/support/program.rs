@@ -116,26 +116,37 @@ impl Running {
         self.out.reader.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits until `found` sees in what it wrote to stdout what it looks for.
+    /// Waits until `found` sees in what it wrote to stdout what it looks for. It is asked again after more was written.
     pub fn wait_for<T>(&self, what: &str, mut found: impl FnMut(&str) -> Option<T>) -> T {
         let deadline = Instant::now() + LIMIT;
+        let mut seen = None;
         loop {
-            let (is_over, out) = (self.has_closed(), self.out.so_far());
-            if let Some(found) = found(&out) {
+            let (is_over, length) = (self.has_closed(), self.out.length());
+            if seen.replace(length) != Some(length)
+                && let Some(found) = found(&self.out.so_far())
+            {
                 return found;
             }
-            let output = || format!("stdout:\n{out}\nstderr:\n{}", self.err.so_far());
+            let output = || format!("stdout:\n{}\nstderr:\n{}", self.out(), self.err.so_far());
             assert!(!is_over && Instant::now() < deadline, "waited in vain for {what}; {}", output());
             std::thread::sleep(LOOK_EVERY);
         }
     }
 
+    /// Waits until `found` takes a record on stdout, from the first on.
+    pub fn wait_for_record<T>(&self, what: &str, mut found: impl FnMut(Record) -> Option<T>) -> T {
+        let mut seen = 0;
+        self.wait_for(what, |out| {
+            let new = &out[seen..=out.rfind('\n')?];
+            seen += new.len();
+            records(new).into_iter().find_map(&mut found)
+        })
+    }
+
     /// Waits until `n` lines of stdout have the text `part`.
     pub fn wait_for_lines(&self, n: usize, part: &str) {
-        let mut seen = 0;
         self.wait_for(&format!("{n} lines with {part}"), |out| {
-            let is_new = std::mem::replace(&mut seen, out.len()) != out.len();
-            (is_new && out.lines().filter(|line| line.contains(part)).count() >= n).then_some(())
+            (out.lines().filter(|line| line.contains(part)).count() >= n).then_some(())
         });
     }
 
@@ -187,6 +198,10 @@ impl Stream {
             }
         });
         Self { text, reader: Some(reader) }
+    }
+
+    fn length(&self) -> usize {
+        self.text.lock().expect("no reader panics").len()
     }
 
     fn so_far(&self) -> String {
