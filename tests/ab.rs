@@ -7,8 +7,9 @@ use crate::support::{
     program::{Outcome, Running, redyno, run},
 };
 
+/// A server whose writes are slow. Its reads leave the cores to other tests.
 fn slow_writes() -> demo::Handle {
-    let faults = vec!["slow SET 10ms".parse().unwrap()];
+    let faults = ["slow GET 500us", "slow SET 10ms"].map(|fault| fault.parse().unwrap()).to_vec();
     demo::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
 }
 

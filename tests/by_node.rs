@@ -137,7 +137,8 @@ fn the_printed_lines_and_the_summary_name_the_slow_node_by_its_address() {
 #[test]
 fn a_slot_with_60_percent_of_the_requests_is_named_and_even_use_is_not() {
     let nodes = Nodes::start(Server::redis, false);
-    let mut session = Driven::start(&plan_of(&nodes), knobs(Workload::ratio(1, 1)));
+    let of = |workload| Knobs { rate: Some(2000), ..knobs(workload) };
+    let mut session = Driven::start(&plan_of(&nodes), of(Workload::ratio(1, 1)));
     session.wait_for("a second of load", |records| {
         (intervals(records).map(|interval| interval.length_s).sum::<f64>() > 3.0).then_some(())
     });
@@ -155,7 +156,7 @@ fn a_slot_with_60_percent_of_the_requests_is_named_and_even_use_is_not() {
     let keys = [("key".to_owned(), Keyset::default()), ("one".to_owned(), one)].into();
     let operations = vec![operation("hot", 6, "one"), operation("others", 4, "key")];
     let workload = Workload { name: "hot".to_owned(), keys, operations, ..Workload::default() };
-    let mut session = Driven::start(&plan_of(&nodes), knobs(Arc::new(workload)));
+    let mut session = Driven::start(&plan_of(&nodes), of(Arc::new(workload)));
     let finding = session.wait_for("the hot slot", |records| found(records, "hot slot").pop());
     let past = session.finish();
     let mut slots: BTreeMap<u16, u64> = BTreeMap::new();

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use crate::support::{
     Recipe, Server, cli_at, free_port,
     nodes::{Nodes, recipes},
-    program::{Outcome, Running, records, redyno, run},
+    program::{Outcome, Running, redyno, run},
     wait_for,
 };
 
@@ -150,13 +150,9 @@ fn the_nearest_is_the_node_that_answers_pings_first() {
     let load = ["-p", &port, "--headless", "--json", "--yes", "--ratio", "0:1", "-c", "3", "--rate", "2k"];
     let running = Running::start(redyno(&[&load[..], &["--read-from", "nearest"]].concat()));
     // Before the first medians, primaries are read. Node 0 is the slow primary, node 1 its replica, node 3 the slow one.
-    running.wait_for("reads from the others alone", |out| {
-        let is_divided = |record: Record| match record {
-            Record::Interval(interval) => interval.nodes.keys().eq(&[1, 2]),
-            _ => false,
-        };
-        let whole = out.rsplit_once('\n').map_or("", |(lines, _)| lines);
-        records(whole).into_iter().any(is_divided).then_some(())
+    running.wait_for_record("reads from the others alone", |record| match record {
+        Record::Interval(interval) => interval.nodes.keys().eq(&[1, 2]).then_some(()),
+        _ => None,
     });
     running.signal(Signal::INT);
     running.end();
@@ -169,7 +165,7 @@ fn the_counts_agree_through_a_handover_to_a_replica() {
     for recipe in recipes() {
         let nodes = cluster(recipe);
         reset(&nodes);
-        let running = start(&nodes, &["--read-from", "any", "--rate", "3000"]);
+        let running = start(&nodes, &["--read-from", "any", "--rate", "1000"]);
         running.wait_for_lines(3, r#""kind":"interval""#);
         nodes.hand_over_to(3);
         running.wait_for_lines(1, r#""event":"failover""#);

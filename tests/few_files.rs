@@ -33,6 +33,8 @@ fn a_few_files_are_enough_for_a_client() {
         "--load",
         "-c",
         "1",
+        "--rate",
+        "1000",
         "--duration",
         "1",
         "-p",

@@ -4,14 +4,10 @@ use redyno::{demo, events::EventKind, session::Record};
 
 use crate::support::program::{Outcome, Running, redyno};
 
-/// A server that does a thousand requests a second.
-fn a_thousand() -> demo::Handle {
-    let faults = vec!["slow load 1ms".parse().unwrap()];
-    demo::start(demo::Options { faults, ..demo::Options::default() }).unwrap()
-}
-
-fn find(limit: &str, form: &[&str]) -> Outcome {
-    let server = a_thousand();
+/// Searches on a server that needs so long for each request.
+fn find(limit: &str, each: &str, form: &[&str]) -> Outcome {
+    let faults = vec![format!("slow load {each}").parse().unwrap()];
+    let server = demo::start(demo::Options { faults, ..demo::Options::default() }).unwrap();
     let port = server.address.port().to_string();
     let args = [&["-p", &port, "--yes", "--headless", "--find", limit], form].concat();
     Running::start(redyno(&args)).end_of_writing()
@@ -20,7 +16,7 @@ fn find(limit: &str, form: &[&str]) -> Outcome {
 #[test]
 #[ignore = "long: a search of a minute; simulated ones are in the suite"]
 fn the_rate_is_in_the_end_record_between_its_bounds_and_in_the_last_segment() {
-    let outcome = find("p99<10s", &["--json"]);
+    let outcome = find("p99<10s", "1ms", &["--json"]);
     let records = outcome.records();
     if outcome.code() == 4 {
         // The machine was too busy: then it says so, and no rate.
@@ -48,7 +44,7 @@ fn the_rate_is_in_the_end_record_between_its_bounds_and_in_the_last_segment() {
 
 #[test]
 fn where_no_rate_holds_the_limit_the_end_is_3() {
-    let outcome = find("max<1us", &[]).expect_code(3);
+    let outcome = find("max<1us", "4ms", &[]).expect_code(3);
     assert!(outcome.out.contains("  trial: rate "), "{}", outcome.out);
     assert!(outcome.out.contains("  found: no rate keeps max<1us"), "{}", outcome.out);
     assert!(outcome.err.contains("redyno: no rate keeps max<1us"), "{}", outcome.err);

@@ -85,7 +85,7 @@ fn a_session_that_nobody_reads_lasts_as_long_as_was_asked() {
         let server = Server::redis().start();
         let port = server.port_text();
         let unread =
-            Unread::start(&[&["-p", &port, "--headless", "--load", "--duration", "1"], form].concat());
+            Unread::start(&[&["-p", &port, "--headless", "--rate", "1k", "--duration", "1"], form].concat());
         let (code, err) = unread.end();
         assert_eq!(code, Some(1), "what was asked for did not come out: {err}");
         assert_left_clean(&server, &err);
@@ -97,7 +97,8 @@ fn a_session_that_nobody_reads_lasts_as_long_as_was_asked() {
 fn a_session_that_nobody_reads_ends_with_a_signal() {
     for signal in [Signal::INT, Signal::TERM] {
         let server = Server::redis().start();
-        let unread = Unread::start(&["-p", &server.port_text(), "--headless", "--json", "--load", "--yes"]);
+        let unread =
+            Unread::start(&["-p", &server.port_text(), "--headless", "--json", "--rate", "1k", "--yes"]);
         wait_for_load(&server);
         unread.signal(signal);
         let (code, err) = unread.end();
@@ -109,7 +110,7 @@ fn a_session_that_nobody_reads_ends_with_a_signal() {
 #[test]
 fn a_reader_that_comes_late_gets_every_line_in_order() {
     let server = Server::redis().start();
-    let args = ["-p", &server.port_text(), "--headless", "--json", "--load", "--duration", "1"];
+    let args = ["-p", &server.port_text(), "--headless", "--json", "--rate", "1k", "--duration", "1"];
     let Unread { mut child, mut reader, err } = Unread::start(&args);
     // Nothing is removed before the last record is on its way out.
     wait_for("the keys' removal", || {
@@ -127,7 +128,7 @@ fn a_reader_that_comes_late_gets_every_line_in_order() {
 fn a_session_whose_stderr_nobody_reads_ends_and_removes_its_keys() {
     let server = Server::redis().start();
     let (_reader, writer) = full_pipe();
-    let args = ["-p", &server.port_text(), "--headless", "--json", "--load", "--duration", "1"];
+    let args = ["-p", &server.port_text(), "--headless", "--json", "--rate", "1k", "--duration", "1"];
     let mut child = redyno(&args).stdout(Stdio::piped()).stderr(writer).spawn().unwrap();
     let mut out = String::new();
     child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
@@ -257,7 +258,7 @@ fn texts_of_both_streams_never_share_a_line_of_one_pipe() {
     let port = server.port_text();
     let (mut reader, writer) = pipe().unwrap();
     let mut command =
-        redyno(&["-p", &port, "--headless", "--yes", "--load", "--duration", "1", "--ratio", "1:0"]);
+        redyno(&["-p", &port, "--headless", "--yes", "--rate", "1k", "--duration", "1", "--ratio", "1:0"]);
     command.stdout(writer.try_clone().unwrap()).stderr(writer);
     let mut child = command.spawn().unwrap();
     drop(command);

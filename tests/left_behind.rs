@@ -164,7 +164,8 @@ fn what_a_killed_session_set_is_found_and_set_back_from_every_database() {
             "--db",
             db,
             "--headless",
-            "--load",
+            "--rate",
+            "500",
             "-r",
             "50",
             "-c",
@@ -204,7 +205,7 @@ fn what_a_killed_session_set_is_found_and_set_back_from_every_database() {
 /// Runs a load for two seconds and changes the server meanwhile; how it ended.
 fn changed(server: &Server, more: &[&str], change: impl FnOnce()) -> Outcome {
     let port = server.port_text();
-    let usual = ["-p", &port, "--headless", "--json", "--load", "-r", "50", "-c", "2", "--keep-going"];
+    let usual = ["-p", &port, "--headless", "--json", "--rate", "500", "-r", "50", "-c", "2", "--keep-going"];
     let running = Running::start(redyno(&[&usual[..], more].concat()));
     running.wait_for_lines(1, r#""kind":"interval""#);
     change();
@@ -262,6 +263,8 @@ fn a_parameter_that_stays_behind_is_an_error_and_after_an_interrupt_it_is_told_t
             "--yes",
             "--workload",
             "ping",
+            "--rate",
+            "500",
             "--duration",
             "4",
         ];

@@ -379,7 +379,7 @@ fn a_sweep_of_receivers_shows_the_delivery_and_a_limit_can_be_about_it() {
         "--workload",
         "pubsub",
         "--rate",
-        "500",
+        "100",
         "--sweep",
         "receivers 1,50 delivery p99<9s",
     ];

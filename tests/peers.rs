@@ -180,7 +180,7 @@ fn speaks_memcached() {
 fn exports_in_each_form() {
     let forms = ["csv", "json", "hlog", "openmetrics", "markdown", "memtier-json", "redis-benchmark-csv"];
     for form in forms {
-        let out = run(&["export", "assets/session.jsonl", "--format", form]).expect_code(0).out;
+        let out = run(&["export", "tests/fixtures/recording.jsonl", "--format", form]).expect_code(0).out;
         assert!(!out.is_empty(), "{form}");
     }
 }

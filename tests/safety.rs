@@ -123,7 +123,7 @@ fn the_keys_are_gone_after_every_end_that_leaves_time_for_it() {
             assert_eq!(own_keys(&server), 0, "after {signal:?}");
         }
         let port = server.port_text();
-        run(&["-p", &port, "--headless", "--load", "--yes", "--duration", "0.5"]).expect_code(0);
+        run(&["-p", &port, "--headless", "--rate", "1k", "--yes", "--duration", "0.5"]).expect_code(0);
         assert_eq!(own_keys(&server), 0, "after the duration");
         assert_eq!(foreign_values(&server), before);
         assert_eq!(foreign_values(&server).len(), FOREIGN.len() + 1);
@@ -212,7 +212,7 @@ fn a_first_write_beside_somebody_else_is_asked_for() {
         // Leave was given: on it goes, and theirs stays.
         server.cli(&["SET", "theirs", "1"]);
         let port = server.port_text();
-        run(&["-p", &port, "--headless", "--load", "--duration", "0.5", "--yes"]).expect_code(0);
+        run(&["-p", &port, "--headless", "--rate", "1k", "--duration", "0.5", "--yes"]).expect_code(0);
         assert!(server.calls(&[], "set") > 1);
         assert_eq!(
             (server.cli(&["DBSIZE"]), server.cli(&["GET", "theirs"])),
@@ -276,7 +276,8 @@ fn of_two_sessions_each_removes_its_own_keys() {
     let port = server.port_text();
     let first = Running::start(redyno(&["-p", &port, "--headless", "--json", "--load", "--rate", "1000"]));
     first.wait_for_lines(1, r#""kind":"interval""#);
-    let second = run(&["-p", &port, "--headless", "--load", "--yes", "--duration", "0.5"]).expect_code(0);
+    let second =
+        run(&["-p", &port, "--headless", "--rate", "1k", "--yes", "--duration", "0.5"]).expect_code(0);
     assert!(second.err.contains("removed "), "{}", second.err);
     assert!(!second.err.contains("left its keys"), "the first one is still at work: {}", second.err);
     assert_eq!(server.cli(&["SCARD", "redyno:runs"]), "1");

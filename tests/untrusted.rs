@@ -8,7 +8,7 @@ use std::{
 use crate::{
     scripted::{Crowd, Peer},
     support::{
-        program::{Outcome, Running, redyno, run},
+        program::{Outcome, redyno, run},
         sources::sources,
         terminal::Terminal,
     },
@@ -117,7 +117,7 @@ fn harmless(args: &[&str]) -> Outcome {
 fn nothing_that_a_server_says_is_obeyed_by_who_reads_lines_records_or_messages() {
     let (_crowd, port) = hostile();
     let with = |args: &[&'static str]| harmless(&[&["-p", port.as_str()], args].concat());
-    let ping = ["--headless", "--duration", "3", "--workload", "ping", "-c", "2"];
+    let ping = ["--headless", "--duration", "3", "--workload", "ping", "-c", "2", "--rate", "200"];
     let lines = with(&ping);
     assert!(lines.out.contains(SHOWN), "{}", lines.out);
     let records = with(&[&ping[..], &["--json"]].concat());
@@ -197,7 +197,8 @@ fn recording(folder: &Path) -> PathBuf {
     let (_crowd, port) = hostile();
     let path = folder.join("harm.jsonl");
     let file = path.to_str().unwrap();
-    run(&["-p", &port, "--headless", "--duration", "3", "--workload", "get", "-c", "2", "--record", file]);
+    let load = ["--workload", "get", "-c", "2", "--rate", "200", "--record", file];
+    run(&[&["-p", &port, "--headless", "--duration", "3"], &load[..]].concat());
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("OWNED"), "{text}");
     assert_harmless("the recording itself", &text);
@@ -333,8 +334,8 @@ fn no_file_is_passed_over_for_its_name_or_for_a_module_of_tests_beside_it() {
 fn a_client_beyond_the_limit_is_told_so() {
     let server = crate::support::Server::redis().with_args(&["--maxclients", "10"]).start();
     let port = server.port_text();
-    let args = ["-p", &port, "--load", "--yes", "--headless", "--json", "-c", "40", "--duration", "2"];
-    let outcome = Running::start(redyno(&args)).end();
+    let load = ["--load", "--yes", "--headless", "--json", "-c", "40", "--rate", "500", "--duration", "2"];
+    let outcome = run(&[&["-p", &port], &load[..]].concat());
     assert!(outcome.out.contains("\"maxclients\":"), "{}", outcome.out);
     assert!(outcome.out.contains("max number of clients reached"), "{}", outcome.out);
 }

@@ -314,7 +314,8 @@ fn the_manual_is_a_page_a_command_printed_or_in_a_directory() {
 fn everything_written(ways: &[&str], form: &[&str], variable: Option<&str>) -> String {
     let directory = tempfile::tempdir().unwrap();
     let path: PathBuf = directory.path().join("session.jsonl");
-    let session = ["--load", "--yes", "-c", "5", "--duration", "1", "--record", path.to_str().unwrap()];
+    let session =
+        ["--rate", "500", "--yes", "-c", "5", "--duration", "1", "--record", path.to_str().unwrap()];
     let mut command = redyno(&[ways, &session, form].concat());
     command.envs(variable.map(|password| ("REDISCLI_AUTH", password)));
     let outcome = Running::start(command).end();

@@ -34,9 +34,9 @@ fn json_lines(outcome: &Outcome) -> Vec<serde_json::Value> {
     outcome.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Ends a comparison by a signal after some pairs; its lines, the verdict last.
+/// Ends a comparison by a signal after two pairs; its lines, the verdict last.
 fn some_pairs(running: Running) -> (Vec<serde_json::Value>, Outcome) {
-    running.wait_for_lines(3, "\"kind\":\"pair\"");
+    running.wait_for_lines(2, "\"kind\":\"pair\"");
     running.signal(Signal::INT);
     let outcome = running.end_of_writing().expect_code(130);
     (json_lines(&outcome), outcome)
@@ -55,7 +55,7 @@ const TOLD: [(&str, Option<&str>); 4] =
 
 #[test]
 fn the_slower_target_is_named_row_by_row_and_ends_with_3() {
-    let (a, b) = (built_in(&[]), built_in(&["slow load 2ms"]));
+    let (a, b) = (built_in(&["slow load 500us"]), built_in(&["slow load 2ms"]));
     let (a, b) = (a.address.port(), b.address.port());
     let outcome = start(&uri(a), &uri(b), &["--json"]).end_of_writing().expect_code(3);
     let lines = json_lines(&outcome);
@@ -151,7 +151,7 @@ fn assert_both_are_read_back(file: &str, ports: [u16; 2]) {
 fn redis_and_valkey_are_asked_the_same_and_left_empty_after_an_interrupt() {
     let servers = [Server::redis().start(), Server::valkey().start()];
     let [a, b] = servers.each_ref().map(|server| uri(server.port()));
-    let (lines, outcome) = some_pairs(start(&a, &b, &["--json", "--workload", "mixed"]));
+    let (lines, outcome) = some_pairs(start(&a, &b, &["--json", "--workload", "mixed", "--rate", "2k"]));
     let verdict = lines.last().unwrap();
     assert!(verdict["from"].as_str().unwrap().contains("redis 7"), "{verdict}");
     assert!(verdict["to"].as_str().unwrap().contains("valkey "), "{verdict}");

@@ -89,8 +89,7 @@ fn with_search() -> Recipe {
 #[test]
 fn a_vector_set_of_the_built_in_server_names_all_neighbours() {
     let (_demo, port) = built_in(&["-p", "0"]);
-    let args =
-        ["-p", &port, "--headless", "--json", "--workload", "vector-set", "-r", "200", "--rate", "200"];
+    let args = ["-p", &port, "--headless", "--json", "--workload", "vector-set", "-r", "200", "--rate", "50"];
     let records = run(&[&args[..], &["--sweep", "neighbours 3,7"]].concat()).expect_code(0).records();
     let events = records.iter().filter_map(|record| match record {
         Record::Event(event) => Some(&event.what),

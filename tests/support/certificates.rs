@@ -162,7 +162,7 @@ impl TlsServer {
 
 /// A short headless session under load.
 pub fn session(args: &[&str]) -> Outcome {
-    let usual = ["--headless", "--json", "--load", "--yes", "-c", "5", "--duration", "1"];
+    let usual = ["--headless", "--json", "--load", "--yes", "-c", "5", "--rate", "500", "--duration", "1"];
     run(&[args, &usual].concat())
 }
 
