@@ -57,7 +57,6 @@ pub fn complain(text: &str) {
 }
 
 /// The reason why a run ends early.
-#[derive(Debug)]
 pub enum EarlyEnd {
     /// This message is printed on standard error.
     Message(String),

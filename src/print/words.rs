@@ -91,7 +91,6 @@ pub fn ask(question: &str) -> anyhow::Result<bool> {
 }
 
 /// A stream of text for people, written line by line. Writing never blocks.
-#[derive(Debug)]
 pub struct StreamText {
     outlet: Outlet,
     /// Whether the stream is a terminal.

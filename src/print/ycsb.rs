@@ -49,7 +49,6 @@ impl Default for YcsbForm {
 }
 
 /// A sink that returns YCSB's text at the end of the session.
-#[derive(Debug)]
 pub struct YcsbText {
     timeline: Timeline,
     form: YcsbForm,

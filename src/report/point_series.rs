@@ -41,7 +41,6 @@ impl<T> SeriesPoint<T> {
 }
 
 /// The measurements of a quantity over time.
-#[derive(Debug)]
 pub(super) struct PointSeries<T> {
     /// The approximate maximum length of a point, in seconds.
     pub(super) step_s: f64,

@@ -24,7 +24,6 @@ use super::{
 
 /// A screen to draw on. The canvas keeps its content and sends only changes. A write to `W` may accept only a part of
 /// the bytes, as with [`TerminalOutput`](super::output::TerminalOutput).
-#[derive(Debug)]
 pub struct Canvas<W> {
     out: W,
     shown: Buffer,

@@ -55,7 +55,6 @@ pub trait EventSource {
 /// The terminal on standard input, read by a separate thread. crossterm may block in an incomplete escape sequence. If
 /// the terminal is gone, crossterm blocks forever, for example after a dropped SSH connection. With a separate thread,
 /// a blocked read does not stop the screen.
-#[derive(Debug)]
 pub struct TerminalEvents {
     events: Receiver<io::Result<Option<TerminalEvent>>>,
     is_over: Arc<AtomicBool>,

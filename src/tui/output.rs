@@ -24,7 +24,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A terminal to write to. A write sends as much as fits at once. If nothing fits, the write returns an error of the
 /// kind [`WouldBlock`](io::ErrorKind::WouldBlock).
-#[derive(Debug)]
 pub struct TerminalOutput(File);
 
 impl TerminalOutput {

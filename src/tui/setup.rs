@@ -9,7 +9,6 @@ use crate::{
 };
 
 /// The options of the screen: its appearance and its state at the start.
-#[derive(Debug)]
 pub struct ScreenSetup {
     /// The theme: colours and drawing characters.
     pub theme: Theme,

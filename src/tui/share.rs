@@ -107,7 +107,6 @@ pub fn workload(path: &str) -> Result<WorkloadChoice, String> {
 type FileResult = Result<WrittenFile, String>;
 
 /// The files that are being made.
-#[derive(Debug)]
 pub struct Files {
     kept: Option<Arc<Mutex<SessionRecords>>>,
     threads: VecDeque<JoinHandle<FileResult>>,

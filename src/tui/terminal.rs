@@ -36,7 +36,6 @@ static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
 /// A terminal in raw mode. Dropping this value restores the terminal.
-#[derive(Debug)]
 pub struct Guard(());
 
 impl Guard {

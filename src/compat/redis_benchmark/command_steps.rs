@@ -90,7 +90,6 @@ fn with_tag(word: &[u8]) -> Vec<u8> {
 }
 
 /// redis-benchmark's generator of the bytes of values.
-#[derive(Debug)]
 pub(super) struct Payload {
     state: u32,
 }

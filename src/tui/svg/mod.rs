@@ -70,7 +70,6 @@ fn sheet(area: Rect, paper: &PictureColours, drawn: impl IntoIterator<Item = imp
 type VisibilityChanges = Vec<usize>;
 
 /// A sequence of screens.
-#[derive(Debug)]
 pub struct Animation {
     paper: PictureColours,
     area: Rect,

@@ -30,7 +30,6 @@ impl GlyphSet {
 }
 
 /// The drawing characters of a glyph set.
-#[derive(Debug)]
 pub struct Glyphs {
     /// The bars of eight heights within a cell, the lowest first.
     pub bars: [char; 8],

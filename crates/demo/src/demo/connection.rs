@@ -72,7 +72,6 @@ enum ServingPhase {
 }
 
 /// One client's connection.
-#[derive(Debug)]
 pub struct DemoConnection {
     client: usize,
     socket: Socket,

@@ -29,7 +29,6 @@ impl RespProtocol {
 }
 
 /// Writes a reply: appends its values to the output for a client.
-#[derive(Debug)]
 pub struct ReplyWriter<'a> {
     bytes: &'a mut Vec<u8>,
     /// The format of values.

@@ -150,7 +150,6 @@ impl Drop for SocketFile {
 }
 
 /// The handle of a running server or cluster. Dropping the handle stops the server, or all nodes of the cluster.
-#[derive(Debug)]
 pub struct Handle {
     /// The address of the server, or of the cluster's first node.
     pub address: SocketAddr,

@@ -50,7 +50,6 @@ pub struct Spike {
 }
 
 /// The state of the server, which commands read and change.
-#[derive(Debug)]
 pub struct ServerState {
     /// The data.
     pub databases: Vec<Database>,

@@ -69,13 +69,11 @@ impl Target {
 
 /// The addresses of a target. After a connection is lost, the addresses are looked up again. All times are on the
 /// caller's clock, in ns.
-#[derive(Debug)]
 pub struct Endpoints {
     target: Target,
     state: Mutex<Lookup>,
 }
 
-#[derive(Debug)]
 struct Lookup {
     found: Arc<[Endpoint]>,
     /// Whether a connection was lost since the last lookup began.

@@ -12,7 +12,6 @@ use super::{
 use crate::protocol::RespValue;
 
 /// The servers that are related to a given server.
-#[derive(Debug)]
 pub enum RelatedServers {
     /// The given server is a node of this cluster. If the topology of the cluster is unknown, the error gives the
     /// reason.

@@ -86,7 +86,6 @@ impl PartialEq for Resolver {
 impl Eq for Resolver {}
 
 /// A lookup of endpoints.
-#[derive(Debug)]
 pub enum Resolution {
     /// The lookup is finished.
     Done(VecDeque<Endpoint>),

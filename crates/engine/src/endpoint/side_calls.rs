@@ -24,7 +24,6 @@ struct SideCounts {
 }
 
 /// A connection that counts as open until this value is dropped.
-#[derive(Debug)]
 pub(crate) struct OpenConnection {
     of: SideCalls,
     server: String,

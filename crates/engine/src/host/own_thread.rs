@@ -32,7 +32,6 @@ pub struct Lap {
 }
 
 /// A thread that measures itself. An `OwnThread` must stay on the thread that created it.
-#[derive(Debug)]
 pub struct OwnThread {
     queue: RunQueue,
     since: Instant,
@@ -90,7 +89,6 @@ fn core() -> Option<u16> {
 }
 
 /// The kernel's counter of a thread's time in the run queue.
-#[derive(Debug)]
 struct RunQueue(Option<std::fs::File>);
 
 impl RunQueue {

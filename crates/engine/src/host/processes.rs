@@ -57,7 +57,6 @@ impl<'a> Stat<'a> {
 }
 
 /// The last readings of all processes.
-#[derive(Debug)]
 pub(super) struct Processes {
     seen: HashMap<u32, ProcessReading>,
     pace: ReadingSchedule,

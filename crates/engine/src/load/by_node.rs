@@ -43,7 +43,6 @@ struct OtherCounts {
 }
 
 /// The counts of one node.
-#[derive(Debug)]
 pub struct NodeCounts<'a> {
     /// The number of the node.
     pub node: u16,

@@ -29,7 +29,6 @@ struct WaitReading {
 }
 
 /// A worker's record of its waits for a core.
-#[derive(Debug)]
 pub(super) struct CoreWaits {
     readings: VecDeque<WaitReading>,
     next_ns: u64,

@@ -182,7 +182,6 @@ impl WorkerPace {
 }
 
 /// The pacing of one worker in an open loop, request by request. Only the project's benchmarks use it.
-#[derive(Debug)]
 pub struct PaceStage {
     pace: WorkerPace,
     now_ns: u64,

@@ -105,7 +105,6 @@ impl Quota {
 }
 
 /// The requests that one worker may send.
-#[derive(Debug)]
 pub(super) struct Allowance {
     /// The shared quota. `None` means no limit.
     quota: Option<Arc<Quota>>,

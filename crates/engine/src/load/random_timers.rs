@@ -18,7 +18,6 @@ use crate::{
 };
 
 /// The running timers of a worker's clients.
-#[derive(Debug)]
 pub(super) struct RandomTimers {
     seed: u64,
     share: Share,

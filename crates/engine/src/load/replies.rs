@@ -35,7 +35,6 @@ impl ReplyResult {
 
 /// The counts of one operation without an error in a single read of a socket. The fields from `replies` on
 /// are the rules for counting the operation's replies.
-#[derive(Debug)]
 pub(super) struct ReadCounts {
     good: u32,
     /// The bytes of the operations' last replies.

@@ -34,7 +34,6 @@ use super::{
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The settings of the thread that samples this machine.
-#[derive(Debug)]
 pub struct HostPlan {
     /// The directory that contains `proc` and `sys`, usually `/`.
     pub root: PathBuf,
@@ -68,7 +67,6 @@ impl ServerPid {
 }
 
 /// A running host probe. Dropping the probe ends its thread.
-#[derive(Debug)]
 pub struct HostProbe {
     added: Sender<WatchedServer>,
     _thread: ProbeThread,

@@ -44,7 +44,6 @@ const LOOK_EVERY_NS: u64 = 1_000_000;
 
 /// An intrinsic probe. The probe measures only after [`run`](Self::run) or [`gentle`](Self::gentle) was
 /// called. Dropping the probe ends its thread.
-#[derive(Debug)]
 pub struct IntrinsicProbe {
     /// The channel to the thread. When the probe is dropped, the field becomes `None`. The channel is then closed,
     /// which ends the thread.

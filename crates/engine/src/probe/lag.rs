@@ -73,7 +73,6 @@ pub struct LagPlan {
 }
 
 /// A running lag probe. Dropping the probe ends its threads.
-#[derive(Debug)]
 pub struct LagProbe {
     nodes: Arc<Mutex<Vec<Target>>>,
     _thread: ProbeThread,

@@ -35,7 +35,6 @@ const LONGEST_SHOWN: usize = 200;
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// A running recall probe. Dropping the probe ends its thread.
-#[derive(Debug)]
 pub struct RecallProbe {
     _thread: ProbeThread,
 }

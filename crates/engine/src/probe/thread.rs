@@ -21,14 +21,12 @@ pub(super) fn sharpen_timers() {
 }
 
 /// The handle of a running thread. Dropping the handle stops the thread and waits until the thread has ended.
-#[derive(Debug)]
 pub(super) struct ProbeThread {
     stop: Arc<StopState>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// A flag by which a thread is asked to end.
-#[derive(Debug)]
 pub(super) struct StopFlag(Arc<StopState>);
 
 #[derive(Debug, Default)]

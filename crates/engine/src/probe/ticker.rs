@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::ProbeReport;
 
 /// The current tick of a probe.
-#[derive(Debug)]
 pub(super) struct Ticker {
     length_ns: u64,
     /// The time when this tick began, in ns.

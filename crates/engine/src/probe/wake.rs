@@ -23,7 +23,6 @@ use super::{
 const SLEEP: Duration = Duration::from_millis(10);
 
 /// A running wake probe. Dropping the probe ends its thread.
-#[derive(Debug)]
 pub struct WakeProbe {
     _thread: ProbeThread,
 }

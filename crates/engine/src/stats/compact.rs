@@ -139,7 +139,6 @@ pub(crate) fn unpack_number(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// Merges many [`Compact`] distributions into one [`Latency`], without an allocation per distribution.
-#[derive(Debug)]
 pub struct Blend {
     dense: Box<[u64]>,
     totals: Totals,

@@ -4,7 +4,6 @@ use std::{collections::BTreeSet, fmt, sync::OnceLock};
 
 use super::step::CommandStep;
 
-#[derive(Debug)]
 pub(super) struct Compiled {
     /// The workload's operations, in their order.
     pub(super) operations: Vec<CompiledOperation>,
@@ -21,7 +20,6 @@ pub(super) struct Compiled {
 }
 
 /// The parsed text of an operation.
-#[derive(Debug)]
 pub(super) struct CompiledOperation {
     pub(super) steps: Vec<CommandStep>,
     /// The expected reply to the first step.
@@ -31,7 +29,6 @@ pub(super) struct CompiledOperation {
 }
 
 /// The parsed properties of a set of keys.
-#[derive(Debug)]
 pub(super) struct CompiledKeyset {
     /// The index of the first set with the same keys. The distributions of the two sets may differ, as for `{key}` and
     /// `{key latest}`.

@@ -192,7 +192,6 @@ fn length_of(word: &[u8]) -> Option<u32> {
 }
 
 /// The commands of a file that contains output of MONITOR. The lines can begin with other text, such as a log prefix.
-#[derive(Debug)]
 pub struct MonitorCommands {
     /// The words of each command, or the error in the command.
     pub commands: Vec<Result<Vec<Vec<u8>>, &'static str>>,

@@ -6,7 +6,6 @@ use super::{Finding, now::RecentState};
 use crate::session::{Interval, Record, Segment, SessionStart};
 
 /// The change of a rule's finding that a record causes.
-#[derive(Debug)]
 pub(super) enum RuleVerdict {
     /// The finding does not change.
     Unchanged,

@@ -4,7 +4,6 @@ use super::{Curve, Limit};
 use crate::compare::Difference;
 
 /// The data for the chart of an experiment.
-#[derive(Debug)]
 pub enum ChartData<'a> {
     /// No further data. The chart shows only the segments of the session (the times with unchanged settings).
     Segments,

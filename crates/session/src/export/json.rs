@@ -21,7 +21,6 @@ pub const NDJSON: Format =
     });
 
 /// The writer of the JSON lines.
-#[derive(Debug)]
 pub(super) struct Ndjson(Sheet);
 
 impl Ndjson {

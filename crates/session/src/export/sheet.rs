@@ -51,7 +51,6 @@ impl Rows {
 pub(super) const WORDS: [&str; 5] = ["kind", "phase", "workload", "operation", "node"];
 
 /// A row: the text columns and the figures.
-#[derive(Debug)]
 pub(super) struct SheetRow<'a> {
     /// `interval`, `operation`, `node`, `agent`, `segment` or `summary`.
     kind: &'static str,

@@ -49,7 +49,6 @@ const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 /// Orders never block. The answer to an order arrives within some seconds. A removal of keys may take longer. While the
 /// server cannot be reached, orders are refused with the cause. During the first attempt to connect, orders wait until
 /// this attempt ends.
-#[derive(Debug)]
 pub struct Control {
     orders: mpsc::UnboundedSender<ControlOrder>,
     /// The task, which ends when this set is dropped.
@@ -59,7 +58,6 @@ pub struct Control {
 }
 
 /// The thread that runs control planes. The thread ends when this value is dropped.
-#[derive(Debug)]
 struct ControlThread {
     runtime: runtime::Handle,
     _stop: oneshot::Sender<Infallible>,

@@ -174,7 +174,6 @@ pub(super) fn subtract_key_scans(own: &BTreeMap<String, u64>, status: &mut Statu
 }
 
 /// The frequency of one request.
-#[derive(Debug)]
 struct RequestPace {
     /// The smallest number of polls from one request to the next.
     least: u32,
@@ -221,7 +220,6 @@ impl RequestPace {
 }
 
 /// The frequency of each request of a poll.
-#[derive(Debug)]
 pub(super) struct Paces {
     clients: RequestPace,
     times: RequestPace,

@@ -32,7 +32,6 @@ struct Counts {
 }
 
 /// The sending end of a queue.
-#[derive(Debug)]
 pub struct Feed<T> {
     to: Sender<T>,
     counts: Arc<Counts>,

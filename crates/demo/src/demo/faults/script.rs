@@ -37,13 +37,11 @@ pub struct RequestFaults {
 }
 
 /// The faults of a script and their state.
-#[derive(Debug)]
 pub struct FaultScript {
     rules: Vec<FaultRule>,
     rng: Pcg64Mcg,
 }
 
-#[derive(Debug)]
 struct FaultRule {
     fault: Fault,
     /// The number of requests so far that are in the scope of the fault.

@@ -29,7 +29,6 @@ const READS: usize = 4;
 /// The longest frame: 64 MiB.
 const LONGEST_FRAME: usize = 64 << 20;
 
-#[derive(Debug)]
 enum ReceiverPhase {
     Connecting,
     Greeting(Greeter, Box<Skipper>),
@@ -37,7 +36,6 @@ enum ReceiverPhase {
 }
 
 /// The connection of a receiver.
-#[derive(Debug)]
 pub(super) struct ReceiverConnection {
     transport: Transport,
     phase: ReceiverPhase,

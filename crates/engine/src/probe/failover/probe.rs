@@ -50,7 +50,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const SHORTEST_NS: u64 = 30_000_000;
 
 /// A running failover probe. Dropping this value ends the threads of the probe.
-#[derive(Debug)]
 pub struct FailoverProbe {
     _thread: ProbeThread,
 }

@@ -12,7 +12,6 @@ const STEPS: usize = 16;
 
 /// A table of all byte values that is shuffled as in the RC4 cipher. Each step depends on the previous step, so the
 /// processor cannot execute several steps at once.
-#[derive(Debug)]
 pub(super) struct Shuffle {
     table: [u8; 256],
     i: u8,

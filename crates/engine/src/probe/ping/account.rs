@@ -37,7 +37,6 @@ const UNANSWERED_NS: u64 = 100_000_000;
 
 /// The state of the link at the end of a tick. The link is the probe's connection. A tick is the interval between two
 /// reports.
-#[derive(Debug)]
 pub(super) struct LinkState {
     /// How long each unanswered PING has been waiting.
     pub unanswered: Latency,
@@ -72,7 +71,6 @@ impl PartsBook {
 }
 
 /// The results of the PINGs of one tick.
-#[derive(Debug)]
 struct PingBook {
     /// The time of the change of the load settings that ended the tick, in ns. `None` means the current settings.
     changed_ns: Option<u64>,
@@ -109,7 +107,6 @@ impl PingBook {
 }
 
 /// The counts of the current tick, and the state that lasts longer than a tick.
-#[derive(Debug)]
 pub(super) struct PingAccount {
     messages: Sender<ProbeMessage>,
     /// The PINGs that were due since the last change of the load settings.

@@ -22,7 +22,6 @@ const UP_NS: u64 = 4_500;
 const DOWN_NS: u64 = 500;
 
 /// The lead time and its maximum, in ns.
-#[derive(Debug)]
 pub(super) struct Lead {
     /// The lead time, in ns.
     pub(super) ns: u64,

@@ -19,7 +19,6 @@ use crate::{
 };
 
 /// An event on the connection of the ping probe.
-#[derive(Debug)]
 pub(super) enum PingEvent<'a> {
     /// The connection is ready for PINGs.
     Up,
@@ -60,7 +59,6 @@ pub(super) struct WakeUp {
 }
 
 /// An open connection. The connection sends the greeting (the first commands) and then PINGs.
-#[derive(Debug)]
 pub(super) struct PingLine {
     /// The underlying socket.
     pub(super) socket: StampedSocket,

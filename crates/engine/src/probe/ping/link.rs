@@ -27,7 +27,6 @@ const NAME: &str = "redyno-ping";
 /// How often the probe checks whether the lookup of the host name is done: every 5 ms.
 const LOOK_FOR_NAME: Duration = Duration::from_millis(5);
 
-#[derive(Debug)]
 enum PingPhase {
     Resting { until_ns: u64 },
     Resolving { resolution: Resolution, deadline_ns: u64 },
@@ -36,7 +35,6 @@ enum PingPhase {
 }
 
 /// The ping probe's connection to its server, or the attempt to open it.
-#[derive(Debug)]
 pub(super) struct PingLink {
     clock: Clock,
     target: Target,

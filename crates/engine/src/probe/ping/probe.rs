@@ -65,7 +65,6 @@ impl PingPlan {
 }
 
 /// A running ping probe. Dropping the probe ends its thread.
-#[derive(Debug)]
 pub struct PingProbe {
     per_second: Arc<AtomicU32>,
     thread: ProbeThread,

@@ -35,7 +35,6 @@ pub(super) struct Readiness {
 }
 
 /// The result of one read.
-#[derive(Debug)]
 pub(super) struct Input<'a> {
     /// The bytes that were read. At the end of the stream, there are no bytes.
     pub bytes: &'a [u8],
@@ -45,7 +44,6 @@ pub(super) struct Input<'a> {
 }
 
 /// A socket with the bytes that still have to be written to it.
-#[derive(Debug)]
 pub(super) struct StampedSocket {
     transport: Transport,
     /// Whether the socket is connected. Even then, a TLS handshake may still be in progress.

@@ -80,7 +80,6 @@ mod linux {
     const SENT: u32 = 0;
 
     /// Reads the timestamps of one socket.
-    #[derive(Debug)]
     pub(in crate::probe::ping) struct Stamper {
         /// The buffer for the kernel's control messages.
         notes: Vec<u8>,

@@ -50,7 +50,6 @@ pub enum DatasetError {
 }
 
 /// An error at a line of a file.
-#[derive(Debug)]
 pub(super) struct RecordError {
     pub(super) line: u64,
     pub(super) what: String,

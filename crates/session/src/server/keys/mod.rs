@@ -39,7 +39,6 @@ pub use self::seen::{Estimate, HotUnit, KeyAmount, KeyMethod, KeyReport, KeyStat
 const PUBLISHED_EVERY: Duration = Duration::from_millis(250);
 
 /// The handle of an examination of a server's keys. Dropping the handle ends the examination.
-#[derive(Debug)]
 pub struct KeyExamination {
     pub(super) shared: Arc<ExaminationState>,
     pub(super) answer: Answer<KeyState>,
@@ -71,7 +70,6 @@ impl Drop for KeyExamination {
 }
 
 /// The state that a [`KeyExamination`] handle shares with its task.
-#[derive(Debug)]
 pub(super) struct ExaminationState {
     stop: AtomicBool,
     is_new: AtomicBool,

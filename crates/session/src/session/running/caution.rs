@@ -12,7 +12,6 @@ use super::{
 use crate::{knobs::Knobs, load::RequestLimit, server::Survey, session::Record};
 
 /// The allowed load settings and the state of the servers, for checks of other settings.
-#[derive(Debug)]
 pub(super) struct Caution {
     pub room: CapacityWatch,
     limits: WriteLimits,

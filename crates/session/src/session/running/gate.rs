@@ -30,7 +30,6 @@ use crate::{
 };
 
 /// The gate of a node: the state of the steps before the first write.
-#[derive(Debug)]
 pub(super) struct WriteGate {
     /// The present step.
     pub stage: GateStage,

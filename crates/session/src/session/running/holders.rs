@@ -30,7 +30,6 @@ const RENEWAL: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A server that stores keys of a load.
-#[derive(Debug)]
 pub struct Holder {
     /// The number of the node in the session.
     pub number: u16,
@@ -43,7 +42,6 @@ pub struct Holder {
 }
 
 /// The servers that store the keys of a load.
-#[derive(Debug)]
 pub struct Holders {
     /// The server that the user named.
     target: Target,

@@ -17,7 +17,6 @@ use crate::session::{
 
 /// A peer of a session, such as a screen, printed lines or an experiment. A peer receives records and sends orders. The
 /// session continues when a peer is dropped.
-#[derive(Debug)]
 pub struct Peer {
     id: usize,
     orders: Sender<(usize, Order)>,

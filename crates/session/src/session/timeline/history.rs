@@ -49,7 +49,6 @@ struct StoredSlot<T> {
 }
 
 /// A time slot of a history: its value, and the time that the value covers.
-#[derive(Debug)]
 pub struct TimeSlot<'a, T> {
     /// The start of the time slot, in seconds.
     pub start_s: f64,
