@@ -87,7 +87,7 @@ mod tests {
     use crate::stats::fixture::latency_of;
 
     fn point(n: u32, ns: impl Iterator<Item = u64>) -> SeriesPoint<Interval> {
-        let mut course = super::super::point_series::PointSeries::default();
+        let mut course = super::super::point_series::PointSeries::merged_by(Interval::merge);
         let part = Interval { service: latency_of(ns), ..Interval::default() };
         course.push(1, f64::from(n) + 1.0, 1.0, part);
         course.points[0].clone()
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn no_column_spans_two_segments() {
-        let mut course = super::super::point_series::PointSeries::default();
+        let mut course = super::super::point_series::PointSeries::merged_by(Interval::merge);
         for n in 0..1500 {
             let part = Interval { service: latency_of([40]), ..Interval::default() };
             let (segment, pause_s) = if n < 600 { (1, 0.0) } else { (2, 3600.0) };

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    ReportSource,
-    point_series::{Mergeable, PointSeries},
-};
+use super::{ReportSource, point_series::PointSeries};
 use crate::{
     diagnose::Findings,
     export::{JSON, Rows},
@@ -28,31 +25,10 @@ impl Busy {
     pub(super) fn share(&self) -> Option<f64> {
         (self.length_s > 0.0).then(|| self.core_s / self.length_s)
     }
-}
 
-impl Mergeable for Busy {
     fn merge(&mut self, later: &Self) {
         self.core_s += later.core_s;
         self.length_s += later.length_s;
-    }
-}
-
-/// Merging keeps the highest value of each gauge.
-impl Mergeable for Gauges {
-    fn merge(&mut self, later: &Self) {
-        self.raise(later);
-    }
-}
-
-impl Mergeable for Interval {
-    fn merge(&mut self, later: &Self) {
-        self.merge(later);
-    }
-}
-
-impl Mergeable for Latency {
-    fn merge(&mut self, later: &Self) {
-        self.merge(later);
     }
 }
 
@@ -84,12 +60,13 @@ impl NodeReport {
             source,
             node,
             timeline: Timeline::with_all_segments(),
-            load: PointSeries::default(),
-            pings: PointSeries::default(),
+            load: PointSeries::merged_by(Interval::merge),
+            pings: PointSeries::merged_by(Latency::merge),
             ping_errors: 0,
             pings_by_node: Vec::new(),
-            server_cpu: PointSeries::default(),
-            gauges: Default::default(),
+            server_cpu: PointSeries::merged_by(Busy::merge),
+            // The highest value of each gauge.
+            gauges: [(); 2].map(|()| PointSeries::merged_by(Gauges::raise)),
             config: Default::default(),
             findings: Findings::default(),
             starts: Vec::new(),
