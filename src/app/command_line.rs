@@ -201,7 +201,7 @@ mod tests {
             has_password: true,
             ..CommandPrefix::default()
         };
-        let mut model = Model::new(Knobs::default(), TimelineOptions::default()).of_program(program);
+        let mut model = Model { program, ..Model::new(Knobs::default(), TimelineOptions::default()) };
         assert_eq!(copied(&mut model), None);
         assert_eq!(model.message().unwrap().text, "there is no segment yet");
         let open = Knobs { load: true, rate: Some(5000), arrivals: Arrivals::Poisson, ..Knobs::default() };

@@ -166,7 +166,7 @@ pub struct Model {
     /// The number of times that the user has run each command of the palette.
     pub(super) used: BTreeMap<String, u32>,
     /// The command line that began the session.
-    pub(super) program: CommandPrefix,
+    pub program: CommandPrefix,
     /// The files of the session: its recording, exports and reports.
     pub files: Vec<String>,
     /// The names of the available themes.
@@ -181,7 +181,7 @@ pub struct Model {
     /// The number of the node whose keys are in [`keys`](Self::keys).
     pub(super) keys_of: usize,
     /// The tour. `None` without a tour or after its last step.
-    pub(super) tour: Option<Tour>,
+    pub tour: Option<Tour>,
     /// The effects requested while the present message is handled.
     pub(super) effects: Vec<Effect>,
     /// The knobs at the start of the session.
@@ -207,21 +207,6 @@ impl Model {
     pub fn replaying(playback: Playback, options: TimelineOptions) -> Self {
         let files = vec![playback.file.clone()];
         Self { playback: Some(playback), zoom: Zoom::Whole, files, ..Self::new(Knobs::default(), options) }
-    }
-
-    /// Adds the command line that began the session.
-    pub fn of_program(self, program: CommandPrefix) -> Self {
-        Self { program, ..self }
-    }
-
-    /// Adds a tour.
-    pub fn on_tour(self, tour: Option<Tour>) -> Self {
-        Self { tour, ..self }
-    }
-
-    /// Adds the themes to choose from.
-    pub fn with_themes(self, themes: Vec<&'static str>) -> Self {
-        Self { themes, ..self }
     }
 
     /// Returns the track that figures and tables show.

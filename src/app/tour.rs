@@ -123,7 +123,7 @@ mod tests {
 
     fn model(tour: Tour) -> Model {
         let knobs = Knobs { load: true, ..Knobs::default() };
-        let mut model = Model::new(knobs.clone(), TimelineOptions::default()).on_tour(Some(tour));
+        let mut model = Model { tour: Some(tour), ..Model::new(knobs.clone(), TimelineOptions::default()) };
         at(&mut model, 0.0, knobs);
         model
     }

@@ -48,14 +48,12 @@ impl ScreenSetup {
 
     /// Returns the model of the screen at the start.
     pub(super) fn model(&self) -> Model {
-        let model = match &self.playback {
+        let mut model = match &self.playback {
             Some(playback) => Model::replaying(playback.clone(), self.timeline),
             None => Model::new(self.knobs.clone(), self.timeline),
         };
-        model
-            .with_themes(theme_names())
-            .of_program(self.program.clone())
-            .with_experiment(self.experiment.clone())
-            .on_tour(self.tour.clone())
+        let (program, tour) = (self.program.clone(), self.tour.clone());
+        (model.themes, model.program, model.tour) = (theme_names(), program, tour);
+        model.with_experiment(self.experiment.clone())
     }
 }

@@ -143,7 +143,7 @@ mod tests {
     };
 
     fn model() -> Model {
-        Model::new(Knobs::default(), TimelineOptions::default()).with_themes(vec!["mono"])
+        Model { themes: vec!["mono"], ..Model::new(Knobs::default(), TimelineOptions::default()) }
     }
 
     #[test]

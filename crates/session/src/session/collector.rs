@@ -74,7 +74,7 @@ pub(super) struct Collector {
     start: Option<SessionStart>,
     segments: Vec<Option<Arc<Record>>>,
     /// Whether private texts of servers are removed from records (`--redact`).
-    redacts: bool,
+    pub(super) redacts: bool,
 }
 
 impl Collector {
@@ -93,11 +93,6 @@ impl Collector {
             start: None,
             redacts: false,
         }
-    }
-
-    /// Sets whether the collector removes private texts of servers from records.
-    pub(super) fn redacting(self, redacts: bool) -> Self {
-        Self { redacts, ..self }
     }
 
     /// Sends the first record of the session.

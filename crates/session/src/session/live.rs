@@ -102,7 +102,8 @@ impl Live {
             inputs.push(input);
         }
         let inputs = Inputs { targets: inputs, machine, session };
-        let mut collector = Collector::new(clock, inputs, listeners).redacting(redacts);
+        let mut collector = Collector::new(clock, inputs, listeners);
+        collector.redacts = redacts;
         collector.begin(start);
         for (n, heard) in heard.into_iter().enumerate() {
             collector.begin_target(n, targets[n].first_segment(), heard);

@@ -7,7 +7,7 @@ use crate::{
 };
 
 fn model() -> Model {
-    Model::new(Knobs::default(), TimelineOptions::default()).with_themes(vec!["auto", "mono"])
+    Model { themes: vec!["auto", "mono"], ..Model::new(Knobs::default(), TimelineOptions::default()) }
 }
 
 fn titles(query: &str) -> Vec<String> {
