@@ -117,6 +117,18 @@ impl<'a> Call<'a> {
         ReplyError::arity(COMMANDS[self.id].name)
     }
 
+    /// Replies `OK`, and ends the command.
+    pub fn done(&mut self) -> CommandResult {
+        self.reply.ok();
+        Ok(())
+    }
+
+    /// Replies a count, and ends the command.
+    pub fn counted(&mut self, n: usize) -> CommandResult {
+        self.reply.count(n);
+        Ok(())
+    }
+
     /// Returns the client.
     pub fn session(&mut self) -> &mut ClientSession {
         &mut self.state.sessions[&self.client]

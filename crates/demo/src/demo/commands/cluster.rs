@@ -28,16 +28,14 @@ fn slot(call: &Call<'_>, index: usize) -> Result<u16, ReplyError> {
 pub fn asking(call: &mut Call<'_>) -> CommandResult {
     member(call)?;
     call.session().asking = true;
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 /// Runs READONLY and READWRITE.
 pub fn read_replicas(call: &mut Call<'_>, readonly: bool) -> CommandResult {
     member(call)?;
     call.session().readonly = readonly;
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 pub fn slots(call: &mut Call<'_>) -> CommandResult {
@@ -169,15 +167,13 @@ pub fn my_id(call: &mut Call<'_>) -> CommandResult {
 pub fn slot_of_key(call: &mut Call<'_>) -> CommandResult {
     member(call)?;
     let slot = key_slot(call.argument(2)?);
-    call.reply.count(slot.into());
-    Ok(())
+    call.counted(slot.into())
 }
 
 pub fn count_keys(call: &mut Call<'_>) -> CommandResult {
     member(call)?;
     let slot = slot(call, 2)?;
-    call.reply.count(call.state.databases[0].in_slot(slot));
-    Ok(())
+    call.counted(call.state.databases[0].in_slot(slot))
 }
 
 pub fn keys_in_slot(call: &mut Call<'_>) -> CommandResult {
@@ -271,8 +267,7 @@ pub fn fail_over(call: &mut Call<'_>) -> CommandResult {
         return Err(ReplyError::other("ERR You should send CLUSTER FAILOVER to a replica"));
     }
     member.shared.change().promote(member.node);
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 pub fn role(call: &mut Call<'_>) -> CommandResult {

@@ -43,8 +43,7 @@ pub fn select(call: &mut Call<'_>) -> CommandResult {
         return Err(ReplyError::other("ERR SELECT is not allowed in cluster mode"));
     }
     call.session().database = index;
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 pub fn auth(call: &mut Call<'_>) -> CommandResult {
@@ -57,8 +56,7 @@ pub fn auth(call: &mut Call<'_>) -> CommandResult {
     }
     let user = if words == 3 { call.argument(1)? } else { b"default" };
     log_in(call, user, call.argument(words - 1)?)?;
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 /// Authenticates a client. The only user is `default`. As in Redis, a server without a password accepts every password.
@@ -134,8 +132,7 @@ pub fn quit(call: &mut Call<'_>) -> CommandResult {
 }
 
 pub fn client_id(call: &mut Call<'_>) -> CommandResult {
-    call.reply.count(call.client);
-    Ok(())
+    call.counted(call.client)
 }
 
 /// Runs CLIENT LIST. The reply lacks the fields that the built-in server does not track: ages, buffers and
@@ -159,8 +156,7 @@ pub fn client_list(call: &mut Call<'_>) -> CommandResult {
 
 pub fn client_setname(call: &mut Call<'_>) -> CommandResult {
     call.session().name = client_name(call.argument(2)?)?;
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 /// Checks that a client's name has only visible characters: a space or a line end would break CLIENT LIST.
@@ -172,8 +168,7 @@ fn client_name(name: &[u8]) -> Result<String, ReplyError> {
 
 /// Runs CLIENT SETINFO. The server accepts the values, but does not store them.
 pub fn client_setinfo(call: &mut Call<'_>) -> CommandResult {
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 pub fn multi(call: &mut Call<'_>) -> CommandResult {
@@ -182,8 +177,7 @@ pub fn multi(call: &mut Call<'_>) -> CommandResult {
         return Err(ReplyError::other("ERR MULTI calls can not be nested"));
     }
     *transaction = Some(Transaction::default());
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 /// Runs EXEC. EXEC runs the queued commands, and replies with an array of their replies and errors. The statistics

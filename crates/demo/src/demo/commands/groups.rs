@@ -38,8 +38,7 @@ pub fn acknowledge(call: &mut Call<'_>) -> CommandResult {
         let pending = stream.groups.get_mut(name).map(|group| &mut group.pending);
         acknowledged = pending.map_or(0, |all| ids.iter().filter(|id| all.remove(id).is_some()).count());
     })?;
-    call.reply.count(acknowledged);
-    Ok(())
+    call.counted(acknowledged)
 }
 
 /// Runs XAUTOCLAIM, with the option COUNT.

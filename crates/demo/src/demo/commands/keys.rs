@@ -56,8 +56,7 @@ pub fn flush(call: &mut Call<'_>, is_all: bool) -> CommandResult {
         true => call.state.databases.iter_mut().for_each(Database::clear),
         false => call.database().0.clear(),
     }
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 /// The number of keys that one SCAN call visits if the request has no COUNT.

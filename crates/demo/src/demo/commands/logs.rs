@@ -30,14 +30,12 @@ pub fn slowlog_get(call: &mut Call<'_>) -> CommandResult {
 }
 
 pub fn slowlog_len(call: &mut Call<'_>) -> CommandResult {
-    call.reply.count(call.state.slowlog.entries.len());
-    Ok(())
+    call.counted(call.state.slowlog.entries.len())
 }
 
 pub fn slowlog_reset(call: &mut Call<'_>) -> CommandResult {
     call.state.slowlog.entries.clear();
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 pub fn latency_latest(call: &mut Call<'_>) -> CommandResult {
@@ -85,8 +83,7 @@ pub fn latency_histogram(call: &mut Call<'_>) -> CommandResult {
 pub fn sleep(call: &mut Call<'_>) -> CommandResult {
     let seconds = float(call.argument(2)?)?;
     call.state.sleep(Duration::try_from_secs_f64(seconds).map_err(|_| ReplyError::NOT_POSITIVE)?);
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 pub fn config_get(call: &mut Call<'_>) -> CommandResult {
@@ -105,16 +102,14 @@ pub fn config_set(call: &mut Call<'_>) -> CommandResult {
         return Err(call.arity_failure());
     }
     call.state.config.set(call.arguments.pairs(2))?;
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 pub fn reset_statistics(call: &mut Call<'_>) -> CommandResult {
     call.state.stats.reset();
     call.state.slot_use.clear();
     call.state.databases.iter_mut().for_each(Database::reset_counters);
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 #[cfg(test)]

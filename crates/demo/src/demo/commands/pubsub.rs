@@ -42,8 +42,7 @@ pub fn subscribe(call: &mut Call<'_>, kind: ChannelKind) -> CommandResult {
 pub fn publish(call: &mut Call<'_>, kind: ChannelKind) -> CommandResult {
     let (name, message) = (call.argument(1)?, call.argument(2)?);
     let reached = deliver(call.state, kind, name, message);
-    call.reply.count(reached);
-    Ok(())
+    call.counted(reached)
 }
 
 /// Posts a message to the subscribers of its channel. If the channel is normal, also posts the message to the

@@ -35,8 +35,7 @@ pub fn track(call: &mut Call<'_>) -> CommandResult {
         b"off" => {}
         _ => return Err(ReplyError::SYNTAX),
     }
-    call.reply.ok();
-    Ok(())
+    call.done()
 }
 
 /// Records the keys that a command has read, and posts invalidation messages for the keys that it has written.
