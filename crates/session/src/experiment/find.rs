@@ -289,10 +289,7 @@ impl Experiment for Find {
         format!("find {}", self.limit)
     }
 
-    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
-        if self.is_over() {
-            return Vec::new();
-        }
+    fn go_on(&mut self, delivery: &Delivery) -> Vec<Order> {
         let mut orders = Vec::new();
         if let Some(now_s) = t_s(delivery) {
             if self.since_s.is_none() {

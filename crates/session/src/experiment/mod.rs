@@ -52,7 +52,12 @@ pub trait Experiment: fmt::Debug + Send + Sync {
     fn title(&self) -> String;
 
     /// Takes a delivery of the session and returns orders. After its end, the experiment returns no orders.
-    fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        if self.is_over() { Vec::new() } else { self.go_on(delivery) }
+    }
+
+    /// Takes a delivery of the session while the experiment runs, and returns orders.
+    fn go_on(&mut self, delivery: &Delivery) -> Vec<Order>;
 
     /// Ends the experiment early. Returns the orders that restore all settings, or no orders if the experiment is
     /// already over.

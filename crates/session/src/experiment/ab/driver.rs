@@ -189,10 +189,7 @@ impl Experiment for Ab {
         if a == ExperimentSetting::AS_IT_IS { format!("A/B {b}") } else { format!("A/B {a} | {b}") }
     }
 
-    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
-        if self.is_over() {
-            return Vec::new();
-        }
+    fn go_on(&mut self, delivery: &Delivery) -> Vec<Order> {
         let mut orders = Vec::new();
         if let Some(t_s) = t_s(delivery) {
             let now_s = self.now_s.map_or(t_s, |now_s| now_s.max(t_s));

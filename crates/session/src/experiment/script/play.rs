@@ -165,10 +165,7 @@ impl Experiment for Script {
         format!("script {}", self.name)
     }
 
-    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
-        if self.is_over() {
-            return Vec::new();
-        }
+    fn go_on(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Some(why) = self.see(delivery) {
             // If the session ends after the last change, the script is complete.
             let is_played = why == Interruption::SessionOver && self.next == self.text.turns.len();

@@ -145,10 +145,7 @@ impl Experiment for Sweep {
         format!("sweep {} {first}..{last}", self.plan.dimension.name())
     }
 
-    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
-        if self.is_over() {
-            return Vec::new();
-        }
+    fn go_on(&mut self, delivery: &Delivery) -> Vec<Order> {
         let is_first = self.at.is_none() && t_s(delivery).is_some();
         let mut orders = if is_first { self.request_step(0) } else { Vec::new() };
         // As in all tables of a load on a cluster, the gauges are those of the first node.
