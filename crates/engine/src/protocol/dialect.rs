@@ -329,9 +329,7 @@ impl Dialect {
     pub fn times_commands(self) -> bool {
         self.is_resp()
     }
-}
 
-impl Dialect {
     /// Returns the name of the command that a step of the greeting sends, without its arguments.
     pub fn named(self, step: GreetingCommand) -> &'static str {
         match (self, step) {

@@ -139,9 +139,7 @@ impl Comparison {
         };
         Self { change: Some(change), interval, verdict }
     }
-}
 
-impl Comparison {
     /// Returns the verdict on a figure. `change` is the difference between the two whole measurements, as a share of
     /// the first side. `self` compares the values of single seconds. `change` may be outside the interval of `self` by
     /// more than the smallest reported difference. In this case, the seconds do not explain the change, and the verdict

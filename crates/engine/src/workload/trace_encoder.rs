@@ -57,9 +57,7 @@ impl TraceEncoder {
         out.appended += 1;
         OpId(operation)
     }
-}
 
-impl TraceEncoder {
     /// Looks at the first commands of the file. Returns for each operation how many of these commands belong to it, and
     /// their size in bytes. Afterwards, the position is at the first command again.
     pub(super) fn sums(&self) -> Vec<(u64, u64)> {

@@ -45,9 +45,7 @@ impl Record {
             own @ redyno_engine::any_of!(Self Session Segment Interval Ping Wake Intrinsic Mark) => own,
         }
     }
-}
 
-impl Record {
     /// Returns the same record without the queries of URL paths in its workload. Use this function only for recordings
     /// and JSON lines. Within a session, experiments need the complete workload of a segment.
     #[must_use]
