@@ -11,7 +11,7 @@
 
 use std::{collections::BTreeMap, io};
 
-use crate::{clock::seconds, probe::ProbeMessage};
+use crate::{clock::seconds, probe::ProbeMessage, session::add_counts};
 
 use super::run::Streams;
 
@@ -43,9 +43,7 @@ impl PingErrors {
     ) -> io::Result<()> {
         let news = match message {
             ProbeMessage::Ping(report) => {
-                for (kind, n) in &report.body.errors {
-                    *self.errors.entry(kind.clone()).or_default() += n;
-                }
+                add_counts(&mut self.errors, &report.body.errors);
                 return Ok(());
             }
             ProbeMessage::ErrorReply { at_ns, kind, text } => {

@@ -39,7 +39,7 @@ pub struct Knobs {
     /// What happens to requests that cannot be sent in time.
     pub backlog: Backlog,
     /// How soon a client sends again after its replies have arrived.
-    #[serde(default, skip_serializing_if = "is_usual")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub rhythm: Rhythm,
     /// A client opens a new connection after this number of replies. The client first waits for all replies
     /// to its pipeline. With `None`, clients keep their connections.
@@ -82,10 +82,6 @@ impl Default for Knobs {
             keyspace: 10_000,
         }
     }
-}
-
-fn is_usual(rhythm: &Rhythm) -> bool {
-    *rhythm == Rhythm::default()
 }
 
 /// The largest size of all values in one batch of requests: 256 MiB.
@@ -152,9 +148,7 @@ impl Knobs {
         };
         knobs.checked()
     }
-}
 
-impl Knobs {
     /// Returns the rate as text, followed by arrivals, backlog and rhythm if they are not the default: `max`, `5000/s`,
     /// `5000/s poisson shed`, `max, rhythm spread`. In a closed loop, returns the think time as well:
     /// `max, think 5ms..50ms`.
@@ -166,7 +160,7 @@ impl Knobs {
         if self.rate.is_some() && self.backlog != Backlog::default() {
             pace += &format!(" {}", self.backlog);
         }
-        if !is_usual(&self.rhythm) {
+        if self.rhythm != Rhythm::default() {
             pace += &format!(", rhythm {}", self.rhythm);
         }
         if let Some(think) = self.think.filter(|_| self.rate.is_none()) {
@@ -174,9 +168,7 @@ impl Knobs {
         }
         pace
     }
-}
 
-impl Knobs {
     /// Returns the life of a connection as text: a number of replies such as `reconnect 100`, or a time such as
     /// `sessions 30s`. Returns `None` if clients keep their connections.
     pub fn renewal(&self) -> Option<String> {

@@ -3,7 +3,12 @@
 
 use std::cmp::Reverse;
 
-use crate::{stats::Recorder, workload::ReceiverKind};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    stats::{Latency, Recorder},
+    workload::ReceiverKind,
+};
 
 /// The largest number of receivers that an interval lists individually.
 const MOST_NAMED: usize = 16;
@@ -53,24 +58,28 @@ pub struct ReceivedCounts {
     pub reconnects: u64,
     /// The receivers that are slow, have lost messages, or have lost their connection. In the last interval of a
     /// segment, the list contains all receivers.
-    pub named: Vec<NotableReceiver>,
+    pub named: Vec<OneReceiver>,
 }
 
-/// The messages that one receiver got.
-#[derive(Debug)]
-pub struct NotableReceiver {
+/// The results of one receiver.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OneReceiver {
     /// The number of the receiver, from 1.
     pub receiver: u32,
-    /// Messages that the receiver got after the previous interval of the segment that lists this receiver.
+    /// The number of messages that the receiver got. In an interval, messages are counted since the last interval of
+    /// the segment that lists the receiver.
     pub received: u64,
     /// Messages that the receiver lost.
     pub lost: u64,
     /// Messages that the receiver got after they had been counted as lost.
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub late: u64,
-    /// Lost connections of the receiver.
+    /// Lost connections of this receiver.
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub reconnects: u64,
-    /// The times from sending to receipt, if the receiver is slower than the other receivers.
-    pub times: Option<Box<Recorder>>,
+    /// The receiver's times in the intervals when it was slower than the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<Latency>,
 }
 
 /// The counts of one receiver since the last tick. A tick is 250 ms long.
@@ -135,15 +144,15 @@ impl ReceivedCounts {
             let (slow, mut kept) = if is_slow { (times, None) } else { (None, times) };
             (own.unlisted, own.is_listed) = (unlisted + received, is_listed);
             if is_slow || lost + late + reconnects > 0 || is_last {
-                let (received, times) = (own.unlisted, slow);
-                self.named.push(NotableReceiver { receiver, received, lost, late, reconnects, times });
+                let (received, times) = (own.unlisted, slow.map(|times| times.latency()));
+                self.named.push(OneReceiver { receiver, received, lost, late, reconnects, times });
             }
             let is_watched = are_few || received > 0 && stands_out(sum_ns / received, median_ns);
             kept.iter_mut().for_each(|times| times.reset());
             own.times = is_watched.then(|| kept.unwrap_or_default());
         }
         self.named.sort_by_key(|one| {
-            let slow_ns = one.times.as_ref().map(|times| times.latency().value_at_quantile(0.5));
+            let slow_ns = one.times.as_ref().map(|times| times.value_at_quantile(0.5));
             let is_listed = all[one.receiver as usize - 1].is_listed;
             Reverse((is_last && is_listed, one.lost, slow_ns, one.reconnects))
         });

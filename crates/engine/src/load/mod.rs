@@ -58,7 +58,7 @@ mod watches;
 mod worker;
 mod worker_options;
 
-pub use arrived::{NotableReceiver, ReceivedCounts};
+pub use arrived::{OneReceiver, ReceivedCounts};
 pub use by_node::{ByNode, NodeCounts};
 pub(crate) use client_counts::ClientCounts;
 pub use engine::{Load, LoadOutput, SettingChange};

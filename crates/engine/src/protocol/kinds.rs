@@ -35,8 +35,16 @@ impl ErrorKinds {
         let beyond: Vec<_> = errors.keys().filter(|kind| self.name(kind) == OTHER).cloned().collect();
         for kind in beyond.into_iter().filter(|kind| kind != OTHER) {
             let n = errors.remove(&kind).unwrap_or(0);
-            *errors.entry(OTHER.to_owned()).or_default() += n;
+            add_count(errors, OTHER, n);
         }
+    }
+}
+
+/// Adds `n` to the count of `kind`.
+pub fn add_count(into: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
+    match into.get_mut(kind) {
+        Some(count) => *count += n,
+        None => drop(into.insert(kind.to_owned(), n)),
     }
 }
 

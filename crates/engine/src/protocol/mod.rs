@@ -32,7 +32,7 @@ pub use http::{HttpSite, body_of};
 pub(crate) use introduction::GreetingRefusal;
 pub use introduction::{GreetingCommand, GreetingParameters};
 pub use key_slot::{SLOTS, key_slot};
-pub use kinds::{ErrorKinds, MAX_KINDS, OTHER};
+pub use kinds::{ErrorKinds, MAX_KINDS, OTHER, add_count};
 pub use reply::{Reply, ReplyParts, ReplyPiece, error_code};
 pub(crate) use request::Template;
 pub use request_parts::UnsupportedCommand;

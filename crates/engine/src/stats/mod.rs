@@ -45,5 +45,5 @@ pub use seconds::TimeSeries;
 pub use series::Series;
 pub use spectrum::{Band, spectrum};
 pub use steady::is_steady;
-pub use text::{COMPUTED, coarse, lean};
+pub use text::{COMPUTED, coarse, is_default, lean};
 pub use usl::Usl;

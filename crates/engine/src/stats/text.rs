@@ -51,7 +51,7 @@ struct LatencyJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     p9999_us: Option<f64>,
     max_us: f64,
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     over_range: u64,
     hdr: Option<String>,
 }
@@ -157,8 +157,9 @@ fn ns(us: f64) -> u64 {
     (us * 1e3).round() as u64
 }
 
-fn is_none(count: &u64) -> bool {
-    *count == 0
+/// Returns whether a field has its default value. Records and files leave out such a field.
+pub fn is_default<T: Default + PartialEq>(field: &T) -> bool {
+    *field == T::default()
 }
 
 impl Serialize for Latency {

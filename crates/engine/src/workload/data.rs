@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     CompleteRequests, Dataset, Distribution, HttpFields, KeyForm, KeyNaming, Receivers, Trace, ValueKind,
     compiled::CompiledOnce,
-    quantity::{is_default, quantity, some_quantity},
+    quantity::{quantity, some_quantity},
     step::CommandStep,
 };
 
@@ -83,7 +83,7 @@ pub struct Keyset {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
     /// The number of the first key.
-    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "quantity", skip_serializing_if = "crate::stats::is_default")]
     pub first: u64,
     /// The number of keys. `None` means the load's number of keys.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
@@ -92,11 +92,11 @@ pub struct Keyset {
     #[serde(skip_serializing_if = "is_usual")]
     pub digits: u8,
     /// The form of the number in a key's name.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "crate::stats::is_default")]
     pub naming: KeyNaming,
     /// Whether the set consists of numbers without a prefix. Such a number is a part of a name or argument. The number
     /// is not a key of the run.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "crate::stats::is_default")]
     pub bare: bool,
     /// The distribution from which the keys of the set are drawn.
     pub distribution: Distribution,
@@ -167,7 +167,7 @@ pub struct Operation {
     #[serde(default = "one", deserialize_with = "quantity")]
     pub weight: u32,
     /// How the operation's steps are combined.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub together: Together,
     /// Whether the operation changes the server's data. With `None`, the operation's commands determine whether the
     /// operation changes data. With `false`, a null reply to EVAL counts as a miss.

@@ -24,11 +24,6 @@ pub fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N
     N::try_from(number).map_err(|_| de::Error::custom(format!("{number} is too large")))
 }
 
-/// Returns whether a field has its default value. Such a field is not written to a file.
-pub(super) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
-    *field == T::default()
-}
-
 /// Parses a whole number of an optional field.
 ///
 /// # Errors

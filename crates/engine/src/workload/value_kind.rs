@@ -4,10 +4,7 @@ mod written;
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use super::{
-    WorkloadError,
-    quantity::{MAX_WEIGHT, is_default},
-};
+use super::{WorkloadError, quantity::MAX_WEIGHT};
 use serde::{Deserialize, Serialize};
 
 /// The maximum size of a value: 64 MiB.
@@ -24,10 +21,10 @@ const LEAST_SHARE: f64 = 0.02;
 #[serde(default, deny_unknown_fields)]
 pub struct ValueKind {
     /// The sizes of the values.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "crate::stats::is_default")]
     pub size: Size,
     /// The content of the values.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "crate::stats::is_default")]
     pub content: Content,
 }
 

@@ -7,7 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::part::{add_up, is_nothing, merge_some};
+use super::part::{add_up, merge_some};
+pub use crate::load::OneReceiver;
 use crate::{load::ReceivedCounts, stats::Latency, units, workload::ReceiverKind};
 
 /// The largest number of receivers in `by_receiver`.
@@ -44,52 +45,31 @@ pub struct ReceivedMessages {
     #[serde(default)]
     pub lost: u64,
     /// Messages that the server still kept at the end.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub left: u64,
     /// Messages of another session or workload. The other counts exclude these messages.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub foreign: u64,
     /// Messages that were received after they had been counted as lost.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub late: u64,
     /// Messages that were received a second time. The times exclude the second receipt.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub doubled: u64,
     /// Invalidations without a time. Their key was written several times before the invalidation arrived.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub unclear: u64,
     /// Messages that a receiver took over from another receiver.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub claimed: u64,
     /// Lost connections of receivers.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub reconnects: u64,
     /// At most 64 receivers. The first receivers in the list are those that lost messages, lost their connection, or
     /// were slower than other receivers. An interval lists only such receivers, except for the last interval of a
     /// segment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_receiver: Vec<OneReceiver>,
-}
-
-/// The results of one receiver.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct OneReceiver {
-    /// The number of the receiver, from 1.
-    pub receiver: u32,
-    /// The number of messages that the receiver got. In an interval, messages are counted since the last interval of
-    /// the segment that lists the receiver.
-    pub received: u64,
-    /// Messages that the receiver lost.
-    pub lost: u64,
-    /// Messages that the receiver got after they had been counted as lost.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub late: u64,
-    /// Lost connections of this receiver.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub reconnects: u64,
-    /// The receiver's times in the intervals when it was slower than the others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub times: Option<Latency>,
 }
 
 impl ReceiverResults {
@@ -146,12 +126,6 @@ impl ReceiverResults {
 
 impl From<&ReceivedCounts> for ReceivedMessages {
     fn from(arrived: &ReceivedCounts) -> Self {
-        let one = |named: &crate::load::NotableReceiver| {
-            let times = named.times.as_ref().map(|times| times.latency());
-            let (received, lost, late) = (named.received, named.lost, named.late);
-            let (receiver, reconnects) = (named.receiver, named.reconnects);
-            OneReceiver { receiver, received, lost, late, reconnects, times }
-        };
         Self {
             times: arrived.times.latency(),
             receivers: arrived.receivers,
@@ -164,7 +138,7 @@ impl From<&ReceivedCounts> for ReceivedMessages {
             unclear: arrived.unclear,
             claimed: arrived.claimed,
             reconnects: arrived.reconnects,
-            by_receiver: arrived.named.iter().map(one).collect(),
+            by_receiver: arrived.named.clone(),
         }
     }
 }

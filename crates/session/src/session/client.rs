@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::part::{is_nothing, merge_some};
+use super::part::merge_some;
 use crate::stats::{Latency, coarse};
 
 /// The CPU cost of the load generator, and the times that replies waited until redyno read them.
@@ -88,7 +88,7 @@ pub struct AgentState {
     /// than 100 batches, this is the largest delay. `null` if no batch was late.
     pub late_us: Option<f64>,
     /// The requests that were late because the agent waited for a core, as in [`Client::held`].
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub held: u64,
     /// The median time that replies waited until the agent read them, in microseconds. `null` with too few replies.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::part::is_nothing;
 use crate::events::EventKind;
 
 /// An event.
@@ -36,7 +35,7 @@ impl Event {
 #[derive(Serialize)]
 struct EventLine {
     t_s: f64,
-    #[serde(skip_serializing_if = "is_nothing")]
+    #[serde(skip_serializing_if = "crate::stats::is_default")]
     node: u16,
     name: String,
     detail: String,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentState, Client, Opening, ReceiverResults, StepTimes,
-    part::{add_counts, add_up, is_nothing, merge_some, per_s},
+    part::{add_counts, add_up, merge_some, per_s},
 };
 use crate::{
     protocol::OTHER,
@@ -26,12 +26,12 @@ macro_rules! of_the_load {
             /// Bytes written to the server.
             pub bytes_out: u64,
             /// Pushes that servers sent (RESP3), such as the invalidations of `CLIENT TRACKING`.
-            #[serde(default, skip_serializing_if = "is_nothing")]
+            #[serde(default, skip_serializing_if = "crate::stats::is_default")]
             pub pushes: u64,
             /// Good replies.
             pub ops: u64,
             /// Good replies after the end of the load or segment (the drain). `ops` includes these replies.
-            #[serde(default, skip_serializing_if = "is_nothing")]
+            #[serde(default, skip_serializing_if = "crate::stats::is_default")]
             pub drained: u64,
             /// Good replies per second of `length_s`; 0 if `length_s` is 0. Drained replies are replies after the end
             /// of the segment. In open loop, the rate includes drained replies, because their requests were due in
@@ -43,7 +43,7 @@ macro_rules! of_the_load {
             pub misses: u64,
             /// Requests that were refused because another client had changed their key: memcached's `cas` with the
             /// reply `EXISTS`.
-            #[serde(default, skip_serializing_if = "is_nothing")]
+            #[serde(default, skip_serializing_if = "crate::stats::is_default")]
             pub conflicts: u64,
             /// Failed requests by kind: the server answered with an error, the connection was lost, or there was no
             /// connection when the request was due. `ops` and the distributions exclude failed requests.
@@ -110,19 +110,19 @@ of_the_load! {
         /// The end of the interval, in seconds of the session.
         pub t_s: f64,
         /// The node, from 0.
-        #[serde(default, skip_serializing_if = "is_nothing")]
+        #[serde(default, skip_serializing_if = "crate::stats::is_default")]
         pub node: u16,
         /// The length of the interval, without the time in which this process was stopped.
         pub length_s: f64,
         /// Whether this is the drain of the segment, from its end to the last reply. A drain is not time under load.
-        #[serde(default, skip_serializing_if = "is_nothing")]
+        #[serde(default, skip_serializing_if = "crate::stats::is_default")]
         pub drain: bool,
         /// The time in which this process was stopped (Ctrl-Z, `kill -STOP`). The lengths of segments and summaries
         /// include this time.
-        #[serde(default, skip_serializing_if = "is_nothing")]
+        #[serde(default, skip_serializing_if = "crate::stats::is_default")]
         pub paused_s: f64,
         /// The time without any connection, because all connections were lost. No latency includes this time.
-        #[serde(default, skip_serializing_if = "is_nothing")]
+        #[serde(default, skip_serializing_if = "crate::stats::is_default")]
         pub outage_s: f64,
         /// The tick (quarter second) in which the interval ended. See [`Span`](super::Span).
         pub tick: u64,
@@ -130,7 +130,7 @@ of_the_load! {
         pub segment: u32,
         /// The age of the oldest unanswered request at the end of the interval. 0 if each connection had a reply in the
         /// interval. This age shows a stall even before the delayed replies arrive.
-        #[serde(default, skip_serializing_if = "is_nothing")]
+        #[serde(default, skip_serializing_if = "crate::stats::is_default")]
         pub waiting_us: u64,
         /// Connections that carried load at the end of the interval, including clients that reconnect on purpose.
         pub clients: u32,
@@ -150,7 +150,7 @@ of_the_load! {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub slots: BTreeMap<u16, u64>,
         /// The number of nodes of the cluster that own slots; 0 if this number is unknown.
-        #[serde(default, skip_serializing_if = "is_nothing")]
+        #[serde(default, skip_serializing_if = "crate::stats::is_default")]
         pub owners: u16,
         /// Answered requests by command, as the server's statistics count them. An operation may consist of several
         /// requests. The counts include MULTI and EXEC around an operation, and commands that prepare the server for
@@ -202,24 +202,24 @@ pub struct OperationInterval {
     /// Good replies to the operation.
     pub ops: u64,
     /// Good replies that arrived after the end of the load or segment. `ops` includes these replies.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub drained: u64,
     /// In closed loop, replies after the end of the segment (drained replies), which do not count in rates. Only sums
     /// of intervals have this count.
     #[serde(skip)]
     pub out_of_rate: u64,
     /// Reads of the operation that found their key.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub hits: u64,
     /// Reads of the operation that did not find their key.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub misses: u64,
     /// Requests of the operation that were refused because another client has changed their key.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub conflicts: u64,
     /// Good replies to the operation with at least one read that did not find its key. `misses` counts every such read,
     /// also in operations with an error.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub not_found: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
@@ -227,10 +227,10 @@ pub struct OperationInterval {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests: BTreeMap<String, u64>,
     /// Bytes read as replies to the operation.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub bytes_in: u64,
     /// Bytes written for requests of the operation.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub bytes_out: u64,
     /// The times from the write of a request to the last byte of its reply.
     pub service: Latency,

@@ -5,12 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use crate::protocol::add_count;
 use crate::stats::Latency;
-
-/// Returns whether a field is left out of a line because it has its default value, such as 0.
-pub(super) fn is_nothing<T: Default + PartialEq>(field: &T) -> bool {
-    *field == T::default()
-}
 
 /// Adds the distribution `from`, if there is one, to `into`.
 pub(super) fn merge_some(into: &mut Option<Latency>, from: Option<&Latency>) {
@@ -33,14 +29,6 @@ pub fn add_counts(into: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>
     from.iter().for_each(|(kind, n)| add_count(into, kind, *n));
 }
 
-/// Adds `n` to the count of `kind`.
-pub(super) fn add_count(into: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
-    match into.get_mut(kind) {
-        Some(count) => *count += n,
-        None => drop(into.insert(kind.to_owned(), n)),
-    }
-}
-
 /// Returns `n` divided by the length in seconds; 0 if the length is 0.
 pub(super) fn per_s(n: f64, length_s: f64) -> f64 {
     if length_s > 0.0 { n / length_s } else { 0.0 }
@@ -57,7 +45,7 @@ pub struct StepTimes {
     #[serde(skip)]
     pub first_response: Option<Latency>,
     /// Replies to first steps that did not find their key.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub missed: u64,
     /// The times of all later steps together, from the write of the second step to the last reply.
     pub later: Latency,

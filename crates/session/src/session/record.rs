@@ -17,7 +17,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Interval, Summary, part::is_nothing, whole::whole};
+use super::{Event, Interval, Summary, whole::whole};
 use crate::{
     clock::{SECOND_NS, seconds, tick_of},
     events::{SearchResult, SweepBest},
@@ -130,7 +130,7 @@ pub struct Span<T> {
     /// The length of the period, in seconds.
     pub length_s: f64,
     /// The node, from 0.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub node: u16,
     /// The number of the tick (quarter second) in which the period ended, from the session's beginning.
     pub tick: u64,
@@ -152,7 +152,7 @@ pub struct Moment<T> {
     /// The moment, in seconds of the session.
     pub t_s: f64,
     /// The node, from 0.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub node: u16,
     /// The content.
     #[serde(flatten)]
@@ -180,7 +180,7 @@ pub struct SessionStart {
     pub utc_offset_s: Option<i32>,
     /// The start of this file, in seconds of the session. The start is not 0 in later files of a recording, and in a
     /// recording that was started during the session.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub from_s: f64,
     /// The server: node 0.
     pub target: ServerIdentity,
@@ -221,7 +221,7 @@ pub struct ServerIdentity {
     /// Whether the server is redyno's own built-in server.
     pub built_in: bool,
     /// Whether connections to the server are encrypted, and whether its certificate is verified.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub tls: Encryption,
 }
 
@@ -268,14 +268,14 @@ pub struct Segment {
     /// The start of the segment, in seconds of the session.
     pub t_s: f64,
     /// The node, from 0.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub node: u16,
     /// The number of the segment, from 1.
     pub segment: u32,
     /// The settings.
     pub knobs: Knobs,
     /// Whether the segment is the warm-up, which the summary leaves out.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub warmup: bool,
     /// The details of the prefill, if this segment is the prefill before a load with these settings. The summary leaves
     /// this segment out.
@@ -332,7 +332,7 @@ pub struct SessionEnd {
     /// The time.
     pub t_s: f64,
     /// The node, from 0. The end record of the first node is the last record of the session.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub node: u16,
     /// The results of the load while it was on.
     pub summary: Summary,

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     endpoint::NodeOutages,
     probe::{Ping, ProbeMessage, TcpRtt, Timing},
-    protocol::{ErrorKinds, error_code},
+    protocol::{ErrorKinds, add_count, error_code},
     stats::{Latency, Samples},
 };
 
@@ -65,7 +65,7 @@ impl PartsBook {
                 self.kernel.record(parts.kernel_ns);
                 self.pickup.record(parts.pickup_ns);
             }
-            Err(left_out) => add(&mut self.left_out, left_out.kind(), 1),
+            Err(left_out) => add_count(&mut self.left_out, left_out.kind(), 1),
         }
     }
 }
@@ -234,7 +234,7 @@ impl PingAccount {
 
     /// Counts an error of a PING that was due at `due_ns`.
     pub(super) fn count(&mut self, kind: &str, due_ns: u64) {
-        add(&mut self.book_of(due_ns).errors, kind, 1);
+        add_count(&mut self.book_of(due_ns).errors, kind, 1);
     }
 
     /// Returns the results of a tick, and resets the counts. `link` is the state of the link at the end of the tick.
@@ -268,13 +268,6 @@ impl PingAccount {
         let ended = std::mem::replace(&mut self.book, PingBook::new());
         self.ended.push(PingBook { changed_ns: Some(changed_ns), ..ended });
         self.changed_ns = changed_ns;
-    }
-}
-
-fn add(counts: &mut BTreeMap<String, u64>, kind: &str, n: u64) {
-    match counts.get_mut(kind) {
-        Some(count) => *count += n,
-        None => drop(counts.insert(kind.to_owned(), n)),
     }
 }
 
