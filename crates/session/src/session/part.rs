@@ -1,5 +1,4 @@
-//! Helpers for building the records of a session: leaving empty values out of a line, and adding counts and
-//! distributions.
+//! Helpers for building the records of a session: adding counts and distributions.
 
 use std::collections::BTreeMap;
 
