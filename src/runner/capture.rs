@@ -270,7 +270,8 @@ impl<W: Write> CaptureWriter<W> {
             self.written.leave_out("unreadable lines".to_owned());
             return Ok(());
         };
-        let Some(keys) = moved_keys(&words) else {
+        let left_out = if self.keeps_values { Some(Vec::new()) } else { left_out_words(&words) };
+        let Some(left_out) = left_out.filter(|_| moved_keys(&words).is_some()) else {
             self.written.leave_out(command_of(&words));
             return Ok(());
         };
@@ -279,12 +280,10 @@ impl<W: Write> CaptureWriter<W> {
             return self.to.write_all(line).and_then(|()| self.to.write_all(b"\n"));
         }
         let mut text = line[..memchr::memmem::find(line, b"] \"").map_or(0, |end| end + 1)].to_vec();
-        let mut is_left_out = vec![false; words.len()];
-        left_out_words(&words, &keys).into_iter().for_each(|place| is_left_out[place] = true);
-        for (word, is_left_out) in words.iter().zip(is_left_out) {
+        for (place, word) in words.iter().enumerate() {
             text.push(b' ');
             let length = format!("({} bytes)", word.len());
-            quoted(if is_left_out { length.as_bytes() } else { word }, &mut text);
+            quoted(if left_out.contains(&place) { length.as_bytes() } else { word }, &mut text);
         }
         text.push(b'\n');
         self.to.write_all(&text)

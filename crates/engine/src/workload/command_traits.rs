@@ -11,17 +11,20 @@ macro_rules! traits {
             /// The places of the keys in the command, in the words of the table. `1` means word 1, and `none` means no
             /// keys.
             pub keys: &'static str,
+            /// The places of the values in the command, in the words of the table.
+            pub values: &'static str,
             $($(#[$doc])* pub $name: bool,)*
         }
 
         impl CommandTraits {
-            const UNKNOWN: Self = Self { keys: "1", $($name: false,)* };
+            const UNKNOWN: Self = Self { keys: "1", values: "needed", $($name: false,)* };
 
             /// Reads the words of a row after its name.
             fn read(mut row: impl Iterator<Item = &'static str>) -> Self {
                 let mut traits = Self { keys: row.next().unwrap_or("1"), ..Self::UNKNOWN };
                 row.for_each(|word| match word {
                     $(stringify!($name) => traits.$name = true,)*
+                    word if word.starts_with("values:") => traits.values = &word["values:".len()..],
                     unknown => unreachable!("'{unknown}' is no trait of a command"),
                 });
                 traits
@@ -58,12 +61,6 @@ traits! {
     connection
     /// redyno sends the command when it replays a trace. The command changes only its own keys and does not block.
     sent
-    /// The values of the command begin at word 2. The words before word 2 are the key, numbers and names.
-    values_2
-    /// The values of the command begin at word 3.
-    values_3
-    /// The command has no values. The arguments after the key are names of fields, numbers and options.
-    no_values
     /// In a sample of MONITOR's output, redyno shows no argument of this command as a key. Some of these
     /// commands have a password as an argument.
     no_sample

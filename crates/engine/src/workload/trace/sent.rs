@@ -15,12 +15,12 @@ use crate::{
 /// command is not sent.
 const OPTIONS: &[(&str, &str)] = &[("XREAD", "BLOCK"), ("XREADGROUP", "BLOCK"), ("COPY", "DB")];
 
-/// The names of options. Option names are never values, so a capture without values keeps them.
-const OPTION_WORDS: &str = "\
-    + - +INF -INF INF $ > * ~ = ABSTTL AFTER AGGREGATE ANY ASC BEFORE BIT BY BYBOX BYLEX BYRADIUS BYSCORE BYTE CH COUNT \
-    DESC EX EXAT FIELDS FROMLONLAT FROMMEMBER FT GET GROUP GT HASHES IDLE INCR INCRBY KEEPTTL KM LEFT LEN LIMIT LT M \
-    MATCH MAX MAXLEN MI MIN MINID NOACK NOMKSTREAM NX OVERFLOW PERSIST PX PXAT REPLACE REV RIGHT SET STORE STOREDIST \
-    STREAMS SUM TYPE WEIGHTS WITHCOORD WITHDIST WITHHASH WITHSCORE WITHSCORES WITHVALUES XX";
+/// The options before the scores or coordinates of the members of a sorted set.
+const MEMBER_OPTIONS: &str = "NX XX GT LT CH INCR";
+/// The options without an argument before the ID of a stream's entry.
+const ENTRY_OPTIONS: &str = "NOMKSTREAM KEEPREF DELREF ACKED";
+/// The options that a value follows. The command is executed only if the key has, or does not have, this value.
+const CONDITIONS: &str = "IFEQ IFNE IFDEQ IFDNE";
 
 /// Returns the names of the commands that are sent, in alphabetic order.
 #[cfg(test)]
@@ -52,31 +52,57 @@ pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
     is_harmless(&command, has).then(|| keys_of(&command, words.len(), text))
 }
 
-/// Returns the positions of the words that a capture replaces by their lengths, such as values and members. A capture
-/// replaces all words except keys, names of fields, numbers and options. `keys` are the positions of the keys.
-pub fn left_out_words(words: &[Vec<u8>], keys: &[usize]) -> Vec<usize> {
+/// Returns the positions of the words that a capture replaces by their lengths, such as values and members. Returns
+/// `None` if the command has no valid form without its values. Keys, names of fields and streams, numbers and options
+/// are no values.
+pub fn left_out_words(words: &[Vec<u8>]) -> Option<Vec<usize>> {
     let command = command_of(words);
-    let traits = command_traits(&command);
-    let is_name = |word: &[u8]| {
-        let text = untrusted::bytes(word).to_ascii_uppercase();
-        OPTION_WORDS.split(' ').any(|option| option == text)
-            || text.trim_start_matches('(').parse::<f64>().is_ok()
+    let count = words.len();
+    let text = |place: usize| words.get(place).map(|word| untrusted::bytes(word).to_ascii_uppercase());
+    let is = |place: usize, options: &str| {
+        text(place).is_some_and(|word| options.split(' ').any(|option| option == word))
     };
-    let mut is_key = vec![false; words.len()];
-    keys.iter().for_each(|place| is_key[*place] = true);
-    let is_value = |place: usize| match command.as_str() {
-        _ if is_key[place] || traits.no_values => false,
-        "SET" if place == 2 => true,
-        "MSET" | "MSETNX" => true,
-        "MSETEX" => is_key[place - 1],
-        "HSET" | "HMSET" => place % 2 == 1 && place > 1,
-        json if json.starts_with("JSON.") && place == 2 => false,
-        _ if traits.values_2 => place >= 2,
-        _ if traits.values_3 => place >= 3,
-        _ => !is_name(&words[place]),
+    let after = |options: &str| (2..count).find(|place| is(*place, options)).map_or(count, |place| place + 1);
+    let skip = |mut place: usize, options: &str| {
+        while is(place, options) {
+            place += 1;
+        }
+        place
     };
-    let first = 1 + usize::from(command.contains('|'));
-    (first..words.len()).filter(|place| is_value(*place)).collect()
+    let number = |place: usize| text(place).and_then(|word| word.parse::<usize>().ok()).unwrap_or(count);
+    let values: Vec<usize> = match command_traits(&command).values {
+        "needed" => return None,
+        "ranged" if (4..count).any(|place| is(place, "BYLEX")) => return None,
+        "none" | "ranged" => Vec::new(),
+        "1" => vec![1],
+        "2" => vec![2],
+        "3" => vec![3],
+        "2,3" => vec![2, 3],
+        "from-2" => (2..count).collect(),
+        "from-3" => (3..count).collect(),
+        "each-2nd-2" => (2..count).step_by(2).collect(),
+        "each-2nd-3" => (3..count).step_by(2).collect(),
+        "after-items" => (after("ITEMS")..count).collect(),
+        "after-match" => vec![after("MATCH")],
+        "after-member" => vec![after("FROMMEMBER")],
+        "after-condition" => vec![after(CONDITIONS)],
+        "2,after-condition" => vec![2, after(CONDITIONS)],
+        "counted" => {
+            let counter = if command == "MSETEX" { 1 } else { after("FIELDS") };
+            (counter + 2..count).step_by(2).take(number(counter)).collect()
+        }
+        "scored-2" => (skip(2, MEMBER_OPTIONS) + 1..count).step_by(2).collect(),
+        "scored-3" => (skip(2, MEMBER_OPTIONS) + 2..count).step_by(3).collect(),
+        "entry" => {
+            let mut id = skip(2, ENTRY_OPTIONS);
+            while is(id, "MAXLEN MINID LIMIT") {
+                id = skip(skip(id + 1, "= ~") + 1, ENTRY_OPTIONS);
+            }
+            (id + 2..count).step_by(2).collect()
+        }
+        unknown => unreachable!("the table of commands has values in '{unknown}'"),
+    };
+    Some(values.into_iter().filter(|place| *place < count).collect())
 }
 
 #[cfg(test)]
@@ -164,21 +190,54 @@ mod tests {
             ("LPUSH k 1 secret", "LPUSH k . ."),
             ("LINSERT k BEFORE pivot secret", "LINSERT k BEFORE . ."),
             ("LREM k 1 secret", "LREM k 1 ."),
-            ("ZADD k NX 1.5 ann", "ZADD k NX 1.5 ."),
+            ("ZADD k NX 1.5 ann 2 4111", "ZADD k NX 1.5 . 2 ."),
+            ("ZREM k 4111 ann", "ZREM k . ."),
+            ("ZINCRBY k 1 4111", "ZINCRBY k 1 ."),
+            ("GEOADD k CH 1 2 4111 3 4 x", "GEOADD k CH 1 2 . 3 4 ."),
+            ("GEOSEARCH k FROMMEMBER x BYRADIUS 5 km", "GEOSEARCH k FROMMEMBER . BYRADIUS 5 km"),
+            ("LPOS k 4111 RANK 2", "LPOS k . RANK 2"),
+            ("ECHO 4111", "ECHO ."),
+            ("BITOP AND d a b", "BITOP AND d a b"),
+            ("BITFIELD k SET u8 #1 255 OVERFLOW SAT", "BITFIELD k SET u8 #1 255 OVERFLOW SAT"),
+            ("XCLAIM s g c 0 1-1 JUSTID", "XCLAIM s g c 0 1-1 JUSTID"),
+            ("SET k v IFEQ old", "SET k . IFEQ ."),
+            ("HSETEX k EX 5 FIELDS 2 f 1 g 2", "HSETEX k EX 5 FIELDS 2 f . g ."),
+            ("BF.INSERT k CAPACITY 5 ITEMS a 1", "BF.INSERT k CAPACITY 5 ITEMS . ."),
+            ("ZRANGE k 0 -1 REV", "ZRANGE k 0 -1 REV"),
             ("ZRANGEBYSCORE k (1 +inf LIMIT 0 5", "ZRANGEBYSCORE k (1 +inf LIMIT 0 5"),
-            ("ZRANGEBYLEX k [ann +", "ZRANGEBYLEX k . +"),
             ("EXPIRE k 60", "EXPIRE k 60"),
-            ("XADD s * field secret", "XADD s * . ."),
+            (
+                "XADD s NOMKSTREAM MAXLEN ~ 5 LIMIT 9 1-1 f 4111 g x",
+                "XADD s NOMKSTREAM MAXLEN ~ 5 LIMIT 9 1-1 f . g .",
+            ),
+            ("XADD s KEEPREF MINID 5 * f x", "XADD s KEEPREF MINID 5 * f ."),
             ("SCAN 0 MATCH secret*", "SCAN 0 MATCH ."),
             ("OBJECT ENCODING k", "OBJECT ENCODING k"),
             ("ECHO secret", "ECHO ."),
         ] {
             let words = words(text);
-            let left_out = left_out_words(&words, &moved_keys(&words).unwrap());
+            let left_out = left_out_words(&words).unwrap();
             let shown = text.split(' ').enumerate();
             let shown: Vec<_> =
                 shown.map(|(n, word)| if left_out.contains(&n) { "." } else { word }).collect();
             assert_eq!(shown.join(" "), kept, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_is_invalid_without_its_values_has_no_form_without_them() {
+        for text in ["JSON.SET k $ 5", "VADD k VALUES 1 5 x", "ZRANGEBYLEX k [a +", "ZRANGE k - [a BYLEX"] {
+            assert_eq!(left_out_words(&words(text)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_values_of_each_sent_command_are_known() {
+        let rows = include_str!("../commands.txt").lines().filter(|row| !row.starts_with('#'));
+        for row in rows.filter(|row| row.split(' ').any(|word| word == "sent")) {
+            assert!(row.contains(" values:"), "{row}");
+            let name = row.split(' ').next().unwrap();
+            left_out_words(&words(&format!("{} a b c d e f", name.replace('|', " "))));
         }
     }
 }
