@@ -11,7 +11,7 @@ use super::{
     compiled::{Compiled, CompiledKeyset, CompiledOperation},
     inline::is_drawn_once,
     step::{CommandStep, Fragment},
-    trace::is_harmless,
+    trace::{TRACE_KEYS, is_harmless},
 };
 
 impl Compiled {
@@ -141,6 +141,10 @@ impl Workload {
     /// unknown (`FLUSHALL`). Commands that send messages to channels outside the run (`PUBLISH foo`) are included. The
     /// function checks the prefill, and the operations with a weight above 0.
     pub fn literal_writes(&self) -> BTreeSet<String> {
+        // Every key of a trace gets the prefix of the run.
+        if self.trace.is_some() && self.keys.get(TRACE_KEYS).is_some_and(|keys| !keys.bare) {
+            return BTreeSet::new();
+        }
         // A message changes no data, so its operation does not count as writing.
         let messages = self.active_steps().filter(|step| step.sends_messages());
         let steps = self.writing_steps().chain(messages).chain(&self.compiled().prefill);

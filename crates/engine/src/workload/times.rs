@@ -18,7 +18,7 @@ const SECOND_US: f64 = 1e6;
 /// The largest number of times in a file. The largest number of times needs 1 GiB of memory.
 const MOST_TIMES: usize = 1 << 27;
 /// The latest time in a file in seconds: 10 years.
-const LATEST_S: f64 = 10.0 * 365.0 * 86_400.0;
+pub(super) const LATEST_S: f64 = 10.0 * 365.0 * 86_400.0;
 
 /// The times of a file at which requests are due. All copies share the position in the file.
 pub type DueTimes = Shared<TimesContent>;

@@ -6,8 +6,10 @@ use super::{
     DueTimes, KeyNaming, Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, Trace, TraceOrder, Workload,
     WorkloadError, command_traits,
     dataset::Input,
+    times::LATEST_S,
     trace::{
-        MonitorLine, OTHERS, TraceContent, WordRole, command_of, has_several, listed, moved_keys, shown,
+        MonitorLine, OTHERS, TRACE_KEYS, TraceContent, WordRole, command_of, has_several, listed, moved_keys,
+        shown,
     },
 };
 use crate::{
@@ -18,8 +20,7 @@ use crate::{
 /// The header line of a capture with the lengths of values instead of the values. A capture is a file of recorded
 /// commands.
 pub const LENGTHS: &str = "# values: (N bytes)";
-/// The name of the set of keys, and the name of the operation that sends all rare commands.
-const KEYS: &str = "trace";
+/// The name of the operation that sends all rare commands.
 const OTHER: &str = "other";
 const MOST_NAMES: usize = 1000;
 /// The maximum number of operations, including the operation for rare commands.
@@ -65,6 +66,11 @@ impl Workload {
                     listed(&reading.sorted())
                 ),
             }));
+        }
+        if (reading.last_us - reading.first_us) as f64 / 1e6 > LATEST_S {
+            return Err(fail(
+                "its times span more than 10 years; remove the lines with wrong times".to_owned(),
+            ));
         }
         Ok(reading.workload(file, speed, order))
     }
@@ -168,7 +174,7 @@ impl TraceReader {
         Workload {
             name: "trace".to_owned(),
             about: trace.to_string(),
-            keys: [(KEYS.to_owned(), keys)].into(),
+            keys: [(TRACE_KEYS.to_owned(), keys)].into(),
             operations: asked,
             trace: Some(trace),
             ..Workload::default()
@@ -180,7 +186,7 @@ impl NamedCommand {
     /// Returns the operation that sends the commands with this name.
     fn operation(&self, weight: u32) -> Operation {
         let name = self.name.replace('|', " ");
-        let step = if self.writes { format!("{name} {{{KEYS}}}") } else { name.clone() };
+        let step = if self.writes { format!("{name} {{{TRACE_KEYS}}}") } else { name.clone() };
         Operation { name, weight, writes: Some(self.writes), steps: vec![step], ..Operation::default() }
     }
 }
@@ -248,8 +254,18 @@ mod tests {
         assert_eq!(workload.check(), Ok(()));
         let expected = "*5\r\n$4\r\nmset\r\n$3\r\np:a\r\n$9\r\n(3 bytes)\r\n$3\r\np:b\r\n$0\r\n\r\n";
         assert_eq!(sent(&workload, 1), expected);
+        let several = read("1.000000 [0 x] \"BITOP\" \"AND\" \"d\" \"a\"\n");
+        assert!(several.literal_writes().is_empty(), "all keys are the run's");
         let text = sent(&workload, 2);
         assert_eq!(text, [expected, expected].concat(), "after the last one, the first is next");
+    }
+
+    #[test]
+    fn times_that_span_more_than_ten_years_are_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "1.000000 [0 x] \"PING\"\n99999999999.000000 [0 x] \"PING\"\n").unwrap();
+        let error = Workload::of_trace(file.path(), 1.0, TraceOrder::OfFile).unwrap_err().to_string();
+        assert!(error.contains("its times span more than 10 years"), "{error}");
     }
 
     #[test]

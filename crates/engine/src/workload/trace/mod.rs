@@ -9,6 +9,9 @@ mod line;
 mod recorded;
 mod sent;
 
+/// The name of the set of keys of a trace.
+pub(super) const TRACE_KEYS: &str = "trace";
+
 pub use self::line::{MonitorLine, quoted};
 pub(super) use self::recorded::{OTHERS, TraceContent, WordRole, has_several, listed, shown};
 pub use self::recorded::{Trace, TraceOrder, not_sent};

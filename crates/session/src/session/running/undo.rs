@@ -103,7 +103,7 @@ pub(super) fn undo_writes(
         if !undo_setup(node, peers) {
             undone.left.push(node.number);
         }
-        let SessionNode { number, gate, holders, .. } = node;
+        let SessionNode { number, target, gate, holders, .. } = node;
         match gate.leaves_keys(holders) {
             Some(false) => {
                 let ended = remove(holders, |progress| {
@@ -131,7 +131,8 @@ pub(super) fn undo_writes(
             None => {}
         }
         // The built-in server ends with the session.
-        let foreign = gate.agreed.iter().flatten().filter(|_| gate.keys != KeyOwner::OwnServers);
+        let has_users_keys = gate.keys != KeyOwner::OwnServers && target.dialect.has_keys();
+        let foreign = gate.agreed.iter().flatten().filter(|_| has_users_keys);
         if let Some(line) = foreign_keys_line(foreign) {
             peers.send(*number, Notice::Undone(line));
         }
