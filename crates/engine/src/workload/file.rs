@@ -300,6 +300,10 @@ steps = ["SET {post} {value}"]
         assert_eq!(chosen.workload.operations[1].steps[0], "SET {post} {value} EX {number 60..61}");
         let unknown = read(FILE, &["post=1"]).unwrap_err();
         assert_eq!(unknown, "mine.toml: there is no parameter 'post'; there are oldest, posts");
+        for number in ["-1", "many", ""] {
+            let error = read(FILE, &[&format!("oldest={number}")]).unwrap_err();
+            assert!(error.ends_with("it must be a number"), "{error}");
+        }
         let none = read("[[operation]]\nname = \"a\"\nsteps = [\"PING\"]", &["a=1"]).unwrap_err();
         assert_eq!(none, "mine.toml: there is no parameter 'a'; this workload has none");
         let broken = read(FILE, &["posts=\"\n"]).unwrap_err();

@@ -228,6 +228,11 @@ steps = ["PUBLISH {channel} {stamp}{value}"]
                 "receivers recognize only messages with a stamp; send {stamp} after {channel}",
             ),
             (
+                "{stamp}{value}",
+                "{value}{stamp}",
+                "{stamp} must be at the beginning of its argument, as in {stamp}{value}",
+            ),
+            (
                 "keys = \"channel\"",
                 "keys = \"a\"",
                 "receivers wait for 'a', but 'a' is not a set of numbered keys; add [keys.a]",

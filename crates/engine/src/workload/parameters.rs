@@ -72,11 +72,16 @@ impl Settings {
 /// Replaces each `$name` in the text of a file by the value of the parameter. Unknown names stay unchanged.
 pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Result<String, WorkloadError> {
     let defaults = file.get("parameters").and_then(toml::Value::as_table);
-    let defaults = defaults.into_iter().flatten().map(|(name, value)| (name.as_str(), value_text(value)));
-    let mut values: BTreeMap<&str, String> = defaults.collect();
+    let is_number =
+        |name: &str| defaults.is_some_and(|all| all.get(name).is_some_and(toml::Value::is_integer));
+    let all = defaults.into_iter().flatten().map(|(name, value)| (name.as_str(), value_text(value)));
+    let mut values: BTreeMap<&str, String> = all.collect();
     settings.only(values.keys().copied())?;
     for (name, value) in &mut values {
         if let Some(set) = settings.get(name) {
+            if is_number(name) && !set.starts_with(|c: char| c.is_ascii_digit()) {
+                return Err(wrong_value(name, set, "it must be a number"));
+            }
             check_value(name, set)?.clone_into(value);
         }
     }

@@ -57,6 +57,12 @@ impl Workload {
                 "receivers recognize only messages with a stamp; send {{stamp}} after {{{keys}}}"
             ));
         }
+        let mut words = self.active_steps().flat_map(|step| &step.0);
+        if words.any(|word| word.iter().any(is_stamp) && !word.first().is_some_and(is_stamp)) {
+            return wrong(
+                "{stamp} must be at the beginning of its argument, as in {stamp}{value}".to_owned(),
+            );
+        }
         Ok(())
     }
 
