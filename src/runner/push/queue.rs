@@ -19,8 +19,6 @@ const PATIENCE: Duration = Duration::from_secs(4);
 const AGAIN: Duration = Duration::from_secs(1);
 /// The time for the last samples after the end of the session.
 const LAST: Duration = Duration::from_secs(5);
-/// The time between two attempts to deliver the last samples.
-const LAST_AGAIN: Duration = Duration::from_millis(100);
 
 /// A sample of all metrics.
 pub(super) struct Sample {
@@ -72,7 +70,7 @@ impl PushQueue {
         let Some(end) = self.samples.back().map(|last| last.taken + LAST) else { return };
         while !self.samples.is_empty() && Instant::now() < end {
             if !self.send_oldest(PATIENCE.min(end.saturating_duration_since(Instant::now()))) {
-                std::thread::sleep(LAST_AGAIN);
+                std::thread::sleep(AGAIN.min(end.saturating_duration_since(Instant::now())));
             }
         }
         self.lost += self.samples.len() as u64;

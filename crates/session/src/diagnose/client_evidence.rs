@@ -40,6 +40,8 @@ pub(super) struct Evidence {
     pub(super) words: String,
 }
 
+/// The shortest time for which the wait for records is judged, in seconds. Opening a file alone takes some milliseconds.
+const SHORTEST_READ_S: f64 = 0.25;
 /// Requests above one of these percentiles count as slow. The first percentile with enough samples is used.
 const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];
 
@@ -84,7 +86,7 @@ impl EvidenceKind {
         };
         let (share, words) = match self {
             Self::Reader => {
-                let share = client.record_wait?;
+                let share = client.record_wait.filter(|_| stretch.length_s >= SHORTEST_READ_S)?;
                 let waited = units::percent(share);
                 let words = format!(
                     "redyno reads the dataset too slowly: clients wait {waited} of the time for the next record"
@@ -317,6 +319,10 @@ pub(super) mod tests {
         assert!(limit.starts_with(reader), "{limit}");
         assert!(advice(&waiting(0.97), 8).contains("faster disk"));
         assert!(!text(&waiting(0.1)).contains("dataset"));
+        assert!(
+            !text(&Interval { length_s: 0.04, ..waiting(0.97) }).contains("dataset"),
+            "the file was opened"
+        );
         let mut longer = waiting(0.8);
         longer.merge(&stretch(&[(0.95, 0.0)], 1_000));
         assert_eq!(longer.client.unwrap().record_wait, Some(0.4));

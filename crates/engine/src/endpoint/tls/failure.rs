@@ -57,7 +57,7 @@ pub enum TlsFailure {
     /// The certificate has X.509 version 1. With OpenSSL 3.0, the test script of Redis creates such certificates.
     #[error(
         "the server's certificate has X.509 version 1, which rustls does not accept; sign it again as version 3: openssl \
-         x509 -req ... -extfile FILE, with 'subjectAltName=DNS:NAME,IP:ADDRESS' in FILE; or trust any server with --insecure"
+         x509 -req ... -extfile FILE, with 'subjectAltName=DNS:NAME,IP:ADDRESS' in FILE"
     )]
     Version1,
     /// The certificate has another error.
