@@ -26,12 +26,15 @@ const MOST_RECEIVERS: usize = 5;
 pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> String {
     let sum = timeline.summary();
     let rows = table::rows(timeline);
-    let is_one_setting = timeline.segments.forgotten == 0 && rows.iter().skip(1).all(|row| row.is_as_before);
+    // Totals exclude the warm-up.
+    let mut measured = rows.iter().filter(|row| row.segment.start.aside().is_none());
+    let first = measured.next().or(rows.first());
+    let is_one_setting = timeline.segments.forgotten == 0 && measured.all(|row| row.is_as_before);
     let mut text = head(timeline);
     results(&mut text, timeline);
     prefills(&mut text, timeline);
     if monitored::has_load(timeline) {
-        load(&mut text, &sum, &rows, is_one_setting);
+        load(&mut text, &sum, first, is_one_setting);
         if sum.outage_s > 0.0 {
             let outage = format!(
                 "{:.2} s of this time had no connection; latencies exclude these seconds",
@@ -42,6 +45,7 @@ pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> St
         if is_one_setting {
             totals(&mut text, &sum);
         }
+        received(&mut text, &sum, is_one_setting);
         hits(&mut text, &sum, is_one_setting);
         records(&mut text, &sum, &rows, is_one_setting);
         let knobs = || rows.iter().map(|row| &row.segment.start.knobs);
@@ -142,8 +146,8 @@ fn worst(text: &mut String, timeline: &Timeline) {
     }
 }
 
-/// Adds the number of operations, and the knobs of the first segment.
-fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_setting: bool) {
+/// Adds the number of operations, and the knobs of the first measured segment.
+fn load(text: &mut String, sum: &Summary, first: Option<&table::SegmentRow>, is_one_setting: bool) {
     let done = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
     let pace = if is_one_setting { format!(", {}", units::rate(sum.ops_per_s)) } else { String::new() };
     let drained = match sum.drained {
@@ -152,7 +156,7 @@ fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_set
         n => format!("; {n} of them were answered after the end of their segment"),
     };
     line(text, "load", &(done + &pace + &drained));
-    if let Some(first) = rows.first() {
+    if let Some(first) = first {
         let then = if is_one_setting { "" } else { "; later settings: see the table" };
         line(text, "knobs", &format!("{}{then}", first.segment.start.knobs));
     }
@@ -165,7 +169,6 @@ fn totals(text: &mut String, sum: &Summary) {
     if sum.response.is_some() {
         line(text, "response", &levels(&row, &figures::RESPONSE));
     }
-    received(text, sum);
 }
 
 /// The maximum number of listed workers.
@@ -192,12 +195,15 @@ fn workers(text: &mut String, sum: &Summary) {
     }
 }
 
-/// Adds the latencies and counts of the receivers. Receivers get pub/sub messages, messages of a queue or stream, or
-/// invalidations.
-fn received(text: &mut String, sum: &Summary) {
+/// Adds the counts of the receivers and, if the session had a single setting, their latencies. Receivers get pub/sub
+/// messages, messages of a queue or stream, or invalidations.
+fn received(text: &mut String, sum: &Summary, is_one_setting: bool) {
     for (name, received) in sum.arrivals.iter() {
-        line(text, name, &Level::line(|level| level.of(&received.times)));
-        received.lines(name, MOST_RECEIVERS).iter().for_each(|counts| line(text, "", counts));
+        let times = is_one_setting.then(|| Level::line(|level| level.of(&received.times)));
+        let lines = times.into_iter().chain(received.lines(MOST_RECEIVERS));
+        for (n, what) in lines.enumerate() {
+            line(text, if n == 0 { name } else { "" }, &what);
+        }
     }
 }
 
@@ -225,9 +231,15 @@ fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_
     }
     let writes = |row: &table::SegmentRow| row.segment.start.knobs.workload.only_writes();
     let done = if rows.iter().all(writes) { "records written" } else { "records sent" };
+    let most = rows.first().map_or(1, |row| row.segment.start.knobs.workload.records_per_request());
+    // The last request of a dataset may have fewer records.
+    let (done, noun) = match most {
+        1 => (done.to_owned(), "records"),
+        most => (format!("requests, each with at most {most} {done}"), "requests"),
+    };
     let (pace, mean_ms) = (sum.ops_per_s, sum.service.mean_ns() / 1e6);
     let text_of_records =
-        format!("{} {done} in {:.2} s, {pace:.0} records/s, mean {mean_ms:.3} ms", sum.ops, sum.length_s);
+        format!("{} {done} in {:.2} s, {pace:.0} {noun}/s, mean {mean_ms:.3} ms", sum.ops, sum.length_s);
     line(text, "dataset", &text_of_records);
 }
 

@@ -35,7 +35,7 @@ fn interval(segment: u32, t_s: f64, ops: u64) -> Record {
         service: times(segment.into(), ops / share),
         ..OperationInterval::default()
     };
-    let received = ReceivedMessages { times: times(3, 4000), lost: 3, ..ReceivedMessages::default() };
+    let received = ReceivedMessages { times: times(3, 4000), lost: Some(3), ..ReceivedMessages::default() };
     Record::Interval(Box::new(Interval {
         t_s,
         length_s: 1.0,

@@ -56,7 +56,7 @@ fn received_and_clients() -> (ReceivedMessages, OperationInterval, ConnectedClie
     let receiver =
         OneReceiver { late: 1, reconnects: 1, times: Some(Latency::default()), ..OneReceiver::default() };
     let received = ReceivedMessages {
-        lost: 1,
+        lost: Some(1),
         left: 1,
         foreign: 1,
         late: 1,

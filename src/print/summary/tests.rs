@@ -3,7 +3,10 @@ use crate::{
     events::SearchResult,
     knobs::Knobs,
     probe::Ping,
-    session::{Client, Event, Interval, Opening, Record, Segment, Span, WorkerCost},
+    session::{
+        Client, Event, Interval, OneReceiver, Opening, ReceivedMessages, ReceiverResults, Record, Segment,
+        Span, WorkerCost,
+    },
     stats::{Latency, fixture::repeated},
     workload::Workload,
 };
@@ -205,6 +208,10 @@ fn records_are_reported_as_in_benchmarks_of_search_engines() {
     let sent = dataset_line(&["GET", "doc:__field:id__"]);
     assert!(sent.is_some_and(|records| records.starts_with("5000 records sent in ")));
     assert_eq!(dataset_line(&["GET", "doc:__field:id__", ";", "PING"]), None, "not each is of a record");
+    let bulk = dataset_line(&["POST", "/i/_bulk", "__bulk:20__"]);
+    let expected =
+        "5000 requests, each with at most 20 records written in 10.00 s, 500 requests/s, mean 0.312 ms";
+    assert_eq!(bulk.as_deref(), Some(expected));
 }
 
 #[test]
@@ -226,4 +233,46 @@ fn the_pings_of_several_segments_without_load_have_the_number_and_start_of_the_s
 #[test]
 fn a_session_without_load_is_one_line() {
     assert_eq!(summary(&Timeline::default(), &[], &[]), "00:00:00 measured\n");
+}
+
+#[test]
+fn a_warm_up_is_no_other_setting_and_messages_are_counted_over_all_settings() {
+    let mut timeline = Timeline::default();
+    let knobs = Knobs { load: true, ..Knobs::default() };
+    let warmup = Segment { warmup: true, ..Segment::new(0.0, 1, knobs.clone()) };
+    timeline.push(&Record::Segment(warmup));
+    let mut measure = |segment, clients| {
+        timeline.push(&Record::Segment(Segment::new(0.0, segment, Knobs { clients, ..knobs.clone() })));
+        let times = repeated(400_000, 1000);
+        let slow = OneReceiver {
+            receiver: 2,
+            received: 500,
+            times: Some(repeated(9_000_000, 100)),
+            ..OneReceiver::default()
+        };
+        let slower = OneReceiver { receiver: 3, times: Some(repeated(9_000_000, 200)), ..slow.clone() };
+        let (lost, by_receiver) = (Some(2), vec![slow, slower]);
+        let got = ReceivedMessages { times, receivers: 3, lost, by_receiver, ..ReceivedMessages::default() };
+        let arrivals = ReceiverResults { delivery: Some(got.into()), ..ReceiverResults::default() };
+        let service = repeated(250_000, 200);
+        let part =
+            Interval { t_s: 1.0, length_s: 1.0, segment, ops: 200, service, arrivals, ..Interval::default() };
+        timeline.push(&Record::Interval(Box::new(part)));
+        summary(&timeline, &[], &[])
+    };
+    let one = measure(2, 50);
+    for line in [
+        "  service   p50 250 µs",
+        "  delivery  p50 400 µs",
+        "            1000 received by 3 receivers, 2 lost",
+        "            receiver 3 of 3: p50 9.00 ms of 40 % of its messages, all receivers 400 µs",
+    ] {
+        assert!(one.contains(line), "no '{line}' in:\n{one}");
+    }
+    assert!(!one.contains("receiver 2 of 3: p50") && !one.contains("later settings"), "{one}");
+    let two = measure(3, 60);
+    assert!(
+        !two.contains("  service ") && two.contains("  delivery  2000 received by 3 receivers, 4 lost"),
+        "{two}"
+    );
 }

@@ -20,7 +20,7 @@ pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) -> bool {
         return false;
     };
     let levels = [Level::P50, Level::P99, Level::Max].map(|level| (level.name(), level.of(&got.times)));
-    let counts = [(got.lost, "lost"), (got.late, "late")].into_iter().filter(|(n, _)| *n > 0);
+    let counts = [(got.lost.unwrap_or(0), "lost"), (got.late, "late")].into_iter().filter(|(n, _)| *n > 0);
     let is_short = got.receivers < got.ordered;
     let ink = if is_short { Ink::Warn } else { Ink::Faint };
     let all = units::count_with_noun(got.ordered.max(got.receivers).into(), "receiver");

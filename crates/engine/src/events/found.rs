@@ -57,7 +57,7 @@ pub struct SweptStep {
     pub recall: Option<f64>,
     /// The results of the workload's receivers (clients that wait for messages), or `None` without receivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub received: Option<SweptReceivers>,
+    pub received: Option<Box<SweptReceivers>>,
     /// Whether the figures became steady before the end of the step.
     pub is_steady: bool,
     /// The reason why redyno itself limited the throughput, or `None` without such a limit.
@@ -71,8 +71,9 @@ pub struct SweptReceivers {
     pub of: String,
     /// The p99 of the times that `of` names. `None` if there are too few messages.
     pub p99_us: Option<f64>,
-    /// Lost messages.
-    pub lost: u64,
+    /// Lost messages. `None` for invalidations, whose losses are not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
 }
 
 impl fmt::Display for SweptStep {
@@ -83,9 +84,9 @@ impl fmt::Display for SweptStep {
             us.map_or(Ok(()), |us| write!(f, ", {name} {}", latency(us)))?;
         }
         self.recall.map_or(Ok(()), |recall| write!(f, ", recall {}", units::percent(recall)))?;
-        if let Some(SweptReceivers { of, p99_us, lost }) = &self.received {
+        if let Some(SweptReceivers { of, p99_us, lost }) = self.received.as_deref() {
             p99_us.map_or(Ok(()), |us| write!(f, ", {of} p99 {}", latency(us)))?;
-            (*lost > 0).then(|| write!(f, ", {lost} lost")).transpose()?;
+            lost.filter(|lost| *lost > 0).map_or(Ok(()), |lost| write!(f, ", {lost} lost"))?;
         }
         f.write_str(if self.is_steady { "" } else { ", not steady" })?;
         f.write_str(&after(", redyno was the limit: ", &self.client_limit))

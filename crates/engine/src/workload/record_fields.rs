@@ -40,6 +40,13 @@ impl Workload {
         self.active_compiled().all(|operation| operation.steps.iter().any(CommandStep::is_of_record))
     }
 
+    /// Returns the largest number of records that a request sends. A body for `_bulk` has several records.
+    pub fn records_per_request(&self) -> u64 {
+        let bulk =
+            |portion: Portion| if let Portion::Bulk(most) = portion { most.parse().ok() } else { None };
+        self.portions().into_iter().find_map(bulk).unwrap_or(1)
+    }
+
     /// Returns the workload with a dataset of the first `most` records of a file. The function reads the file once.
     ///
     /// # Errors

@@ -79,8 +79,11 @@ fn repeats_distinguish_a_difference_from_noise() {
 fn received_and_lost_messages_are_compared() {
     let run = |hour, us: u64, lost| {
         let mut run = run_at(hour, &Knobs::default(), 1000, 50.0);
-        let received =
-            ReceivedMessages { times: repeated(us * 1000, 3000), lost, ..ReceivedMessages::default() };
+        let received = ReceivedMessages {
+            times: repeated(us * 1000, 3000),
+            lost: Some(lost),
+            ..ReceivedMessages::default()
+        };
         run.segment.total.arrivals.delivery = Some(received.into());
         run
     };

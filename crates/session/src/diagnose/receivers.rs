@@ -8,7 +8,7 @@ use super::{
     window::length_s,
 };
 use crate::{
-    session::{Interval, OneReceiver, ReceivedMessages},
+    session::{Interval, LEAST_SLOW_SHARE, OneReceiver, ReceivedMessages},
     stats::Latency,
     units,
 };
@@ -22,8 +22,6 @@ const FAR: u64 = 4;
 /// A receiver is far slower than the others only if its median exceeds the median of all receivers by at least this
 /// time, in ns.
 const LEAST_NS: u64 = 1_000_000;
-/// The smallest share of slow messages for which a receiver counts as slow in a whole segment.
-const LEAST_SHARE: f64 = 0.25;
 
 /// A rule about the receivers.
 #[derive(Debug, Clone)]
@@ -90,8 +88,8 @@ fn missing(parts: &[Interval]) -> Option<Finding> {
 
 /// Returns the finding if messages are lost in any of these intervals.
 fn lost(parts: &[Interval]) -> Option<Finding> {
-    let all = || parts.iter().flat_map(|part| part.arrivals.iter()).filter(|(_, got)| got.lost > 0);
-    let n: u64 = all().map(|(_, got)| got.lost).sum();
+    let all = || parts.iter().flat_map(|part| part.arrivals.iter()).filter(|(_, got)| got.lost > Some(0));
+    let n: u64 = all().filter_map(|(_, got)| got.lost).sum();
     let most = all().flat_map(|(_, got)| &got.by_receiver).max_by_key(|one| one.lost);
     let most = most.filter(|one| one.lost > 0);
     let short = format!("{} lost", units::count_with_noun(n, "message"));
@@ -124,7 +122,7 @@ fn far_slower(part: &Interval) -> impl Iterator<Item = (&ReceivedMessages, &OneR
         .filter(|(got, _, times)| {
             let (own, usual) = (p50(times), p50(&got.times));
             let share = times.count() as f64 * f64::from(got.receivers) / got.times.count() as f64;
-            own >= usual * FAR && own >= usual + LEAST_NS && share >= LEAST_SHARE
+            own >= usual * FAR && own >= usual + LEAST_NS && share >= LEAST_SLOW_SHARE
         })
         .collect();
     far.sort_by_key(|(_, _, times)| std::cmp::Reverse(p50(times)));
@@ -171,7 +169,7 @@ mod tests {
                 times,
                 receivers: 10,
                 ordered: 10,
-                lost,
+                lost: Some(lost),
                 by_receiver,
                 ..ReceivedMessages::default()
             };

@@ -110,7 +110,7 @@ impl Limit {
     /// Returns whether enough latencies of a measurement are below the bound. A lost message counts as above the bound.
     pub fn is_kept(&self, measured: &Interval) -> bool {
         let lost = measured.arrivals.iter().filter(|(name, _)| Some(*name) == self.received);
-        let lost = lost.map(|(_, got)| got.lost).sum::<u64>() as f64;
+        let lost = lost.filter_map(|(_, got)| got.lost).sum::<u64>() as f64;
         self.latency(measured).is_some_and(|latency| {
             self.holds(latency) && lost <= (latency.count() as f64 + lost) * (1.0 - self.quantile) + 1e-9
         })
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(limit.to_string(), "delivery p99<1s");
         let got = |lost| ReceivedMessages {
             times: latency_of((0..1000).map(|_| MS * 20)),
-            lost,
+            lost: Some(lost),
             ..Default::default()
         };
         let of = |lost| Interval {

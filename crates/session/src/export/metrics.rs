@@ -202,7 +202,8 @@ impl Metrics {
             out.histogram(name, "The time from sending a message to its receipt", &got.times)?;
         }
         if !load.arrivals.is_empty() {
-            let lost = load.arrivals.iter().map(|(name, got)| (name.to_owned(), got.lost)).collect();
+            let lost =
+                load.arrivals.iter().filter_map(|(name, got)| Some((name.to_owned(), got.lost?))).collect();
             out.counters("messages_lost", "Messages that did not reach a receiver, by kind", "kind", &lost)?;
             out.gauge("receivers", "Connected receivers", None, self.receivers.into())?;
         }

@@ -28,7 +28,7 @@ fn interval(segment: u32, t_s: f64) -> Record {
     let of =
         |ops, from_us| OperationInterval { ops, service: times(from_us), ..OperationInterval::default() };
     let received =
-        ReceivedMessages { times: times(200), receivers: 5, lost: 3, ..ReceivedMessages::default() };
+        ReceivedMessages { times: times(200), receivers: 5, lost: Some(3), ..ReceivedMessages::default() };
     Record::Interval(Box::new(Interval {
         t_s,
         length_s: 1.0,

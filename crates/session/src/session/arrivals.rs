@@ -13,6 +13,9 @@ use crate::{load::ReceivedCounts, stats::Latency, units, workload::ReceiverKind}
 
 /// The largest number of receivers in `by_receiver`.
 const MOST_NAMED: usize = 64;
+/// A receiver counts as slow in a whole segment if at least this share of its messages arrived in intervals in which it
+/// was slow.
+pub(crate) const LEAST_SLOW_SHARE: f64 = 0.25;
 
 /// The results of a workload's receivers, by the kind of time that is measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -41,9 +44,9 @@ pub struct ReceivedMessages {
     /// The wanted number of receivers; 0 if this number is unknown.
     #[serde(default)]
     pub ordered: u32,
-    /// Messages that were sent and not received.
-    #[serde(default)]
-    pub lost: u64,
+    /// Messages that were sent and not received. `None` for invalidations, whose losses are not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
     /// Messages that the server still kept at the end.
     #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub left: u64,
@@ -130,7 +133,7 @@ impl From<&ReceivedCounts> for ReceivedMessages {
             times: arrived.times.latency(),
             receivers: arrived.receivers,
             ordered: arrived.ordered,
-            lost: arrived.lost,
+            lost: (!arrived.kind.is_of_keys()).then_some(arrived.lost),
             left: arrived.left,
             foreign: arrived.foreign,
             late: arrived.late,
@@ -145,16 +148,15 @@ impl From<&ReceivedCounts> for ReceivedMessages {
 
 impl ReceivedMessages {
     /// Returns a line with the counts, and at most `most` lines about receivers that lost messages or were slow. The
-    /// worst receivers come first. The number of lost messages is shown even if this number is 0. For `invalidation`,
-    /// lost messages are not counted.
-    pub fn lines(&self, name: &str, most: usize) -> Vec<String> {
+    /// worst receivers come first. The number of lost messages is shown even if this number is 0.
+    pub fn lines(&self, most: usize) -> Vec<String> {
         let of = self.ordered.max(self.receivers);
         let connected =
             if of > self.receivers { format!("{} of {of}", self.receivers) } else { of.to_string() };
         let noun = if of == 1 { "receiver" } else { "receivers" };
         let mut first = format!("{} received by {connected} {noun}", self.times.count());
+        first += &self.lost.map_or_else(String::new, |lost| format!(", {lost} lost"));
         let counts = [
-            (self.lost, "lost"),
             (self.left, "left in the server"),
             (self.foreign, "of other sessions"),
             (self.late, "of the lost arrived later"),
@@ -163,9 +165,7 @@ impl ReceivedMessages {
             (self.claimed, "taken over"),
             (self.reconnects, if self.reconnects == 1 { "connection lost" } else { "connections lost" }),
         ];
-        for (n, what) in
-            counts.into_iter().filter(|(n, what)| *n > 0 || *what == "lost" && name != "invalidation")
-        {
+        for (n, what) in counts.into_iter().filter(|(n, _)| *n > 0) {
             first += &format!(", {n} {what}");
         }
         let p50 = |times: &Latency| units::latency(times.value_at_quantile(0.5));
@@ -174,10 +174,13 @@ impl ReceivedMessages {
             std::cmp::Reverse((one.lost, one.times.as_ref().map(|times| times.value_at_quantile(0.5))))
         });
         let line = |one: &OneReceiver| {
-            let slow = one
-                .times
-                .as_ref()
-                .map(|times| format!("p50 {}, all receivers {}", p50(times), p50(&self.times)));
+            // The times are only those of the intervals in which the receiver was slow.
+            let share = |times: &Latency| times.count() as f64 / one.received.max(1) as f64;
+            let slow = one.times.as_ref().filter(|times| share(times) >= LEAST_SLOW_SHARE).map(|times| {
+                let part = Some(units::percent(share(times))).filter(|_| share(times) < 1.0);
+                let part = part.map_or_else(String::new, |part| format!(" of {part} of its messages"));
+                format!("p50 {}{part}, all receivers {}", p50(times), p50(&self.times))
+            });
             let lost = (one.lost > 0).then(|| format!("{} lost", one.lost));
             let late = (one.late > 0).then(|| format!("{} late", one.late));
             let parts: Vec<_> = [slow, lost, late].into_iter().flatten().collect();
@@ -193,7 +196,10 @@ impl ReceivedMessages {
         if later.receivers.max(later.ordered) > 0 {
             (self.receivers, self.ordered) = (later.receivers, later.ordered);
         }
-        add_up!(self += later, lost left foreign late doubled unclear claimed reconnects);
+        add_up!(self += later, left foreign late doubled unclear claimed reconnects);
+        if let Some(lost) = later.lost {
+            *self.lost.get_or_insert_default() += lost;
+        }
         for later in &later.by_receiver {
             let has_room = self.by_receiver.len() < MOST_NAMED;
             match self.by_receiver.iter_mut().find(|one| one.receiver == later.receiver) {

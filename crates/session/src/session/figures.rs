@@ -117,9 +117,9 @@ fn arrived(row: &Row, at: Level, of: fn(&ReceiverResults) -> &Option<Box<Receive
     level(of(row.arrivals?).as_ref().map(|received| &received.times), at)
 }
 
-fn counted(row: &Row, of: fn(&ReceivedMessages) -> u64) -> Option<f64> {
-    let all = row.arrivals.filter(|arrivals| !arrivals.is_empty())?;
-    Some(all.iter().map(|(_, received)| of(received)).sum::<u64>() as f64)
+fn counted(row: &Row, of: fn(&ReceivedMessages) -> Option<u64>) -> Option<f64> {
+    let counts = row.arrivals?.iter().filter_map(|(_, received)| of(received));
+    Some(counts.reduce(|all, one| all + one)? as f64)
 }
 
 /// The figures that comparisons show in addition if there are receivers.
@@ -254,7 +254,7 @@ figures! {
     /// The share of a core that the server used.
     SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;
     /// Messages and invalidations that receivers got.
-    RECEIVED "received" "received" Count |row| counted(row, |received| received.times.count());
+    RECEIVED "received" "received" Count |row| counted(row, |received| Some(received.times.count()));
     /// Messages that did not reach a receiver.
     LOST "lost" "lost" Trouble |row| counted(row, |received| received.lost);
     /// The p50 of the times from PUBLISH to a subscriber.

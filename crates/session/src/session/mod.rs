@@ -48,6 +48,7 @@ mod watched;
 mod watches;
 mod whole;
 
+pub(crate) use arrivals::LEAST_SLOW_SHARE;
 pub use arrivals::{OneReceiver, ReceivedMessages, ReceiverResults};
 pub use by_node::Numbering;
 pub(crate) use client::RECEIVERS;

@@ -36,7 +36,7 @@ fn one_is_slow() -> Model {
                     times,
                     receivers: 10,
                     ordered: 10,
-                    lost,
+                    lost: Some(lost),
                     late,
                     by_receiver,
                     ..Default::default()

@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn received_and_lost_messages_have_rows() {
         let received =
-            ReceivedMessages { times: repeated(9000, 3000), lost: 4, ..ReceivedMessages::default() };
+            ReceivedMessages { times: repeated(9000, 3000), lost: Some(4), ..ReceivedMessages::default() };
         let arrivals = ReceiverResults { handover: Some(received.into()), ..ReceiverResults::default() };
         let measured = Interval { length_s: 2.0, arrivals, ..Interval::default() };
         let rows = rows(&measured);

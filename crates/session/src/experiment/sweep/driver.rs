@@ -76,7 +76,7 @@ impl Sweep {
             recall: point.recall(),
             received: point.received().map(|(of, got)| {
                 let p99_us = point.received_p99().map(|ns| ns as f64 / 1e3);
-                SweptReceivers { of: of.to_owned(), p99_us, lost: got.lost }
+                Box::new(SweptReceivers { of: of.to_owned(), p99_us, lost: got.lost })
             }),
             is_steady,
             client_limit: our_limit(measured),

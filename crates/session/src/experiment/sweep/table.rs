@@ -29,7 +29,7 @@ pub(super) fn words(curve: &Curve, best: Option<&SweepBest>) -> String {
 fn remarks(point: &CurvePoint, best: Option<&SweepBest>) -> String {
     let errors: u64 = point.measured.errors.values().sum();
     let is_best = best.is_some_and(|best| best.value == point.value);
-    let lost: u64 = point.received().map_or(0, |(_, got)| got.lost);
+    let lost: u64 = point.received().and_then(|(_, got)| got.lost).unwrap_or(0);
     let remarks = [
         is_best.then(|| "best".to_owned()),
         (errors > 0).then(|| units::count_with_noun(errors, "error")),
