@@ -56,6 +56,7 @@ pub enum TalkStep {
 }
 
 /// The reason why a connection could not be opened, with the system's message.
+#[derive(Debug)]
 pub enum TalkError {
     /// The connection could not be opened.
     Connect(io::Error),

@@ -255,17 +255,8 @@ impl Load {
         // The old knobs stay in effect while the values are built, which takes time.
         self.publish(|since_ns| {
             let (phase, filled) = now.phase_for(knobs, since_ns, self.rules(), is_filled);
-            let (knobs, program) = (knobs.clone(), Arc::clone(&program));
-            LoadSetting {
-                generation,
-                knobs,
-                since_ns,
-                slip_ns: 0,
-                phase,
-                program,
-                opens_early: false,
-                filled,
-            }
+            let (knobs, program, opens_early) = (knobs.clone(), Arc::clone(&program), false);
+            LoadSetting { generation, knobs, since_ns, slip_ns: 0, phase, program, opens_early, filled }
         });
         self.last_change()
     }

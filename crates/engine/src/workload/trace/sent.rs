@@ -91,14 +91,15 @@ pub fn left_out_words(words: &[Vec<u8>]) -> Option<Vec<usize>> {
             let counter = if command == "MSETEX" { 1 } else { after("FIELDS") };
             (counter + 2..count).step_by(2).take(number(counter)).collect()
         }
-        "scored-2" => (skip(2, MEMBER_OPTIONS) + 1..count).step_by(2).collect(),
-        "scored-3" => (skip(2, MEMBER_OPTIONS) + 2..count).step_by(3).collect(),
+        // Counted from the end, a value stays a value behind an option that is not known.
+        "scored-2" => (skip(2, MEMBER_OPTIONS) + 1..count).rev().step_by(2).collect(),
+        "scored-3" => (skip(2, MEMBER_OPTIONS) + 2..count).rev().step_by(3).collect(),
         "entry" => {
             let mut id = skip(2, ENTRY_OPTIONS);
             while is(id, "MAXLEN MINID LIMIT") {
                 id = skip(skip(id + 1, "= ~") + 1, ENTRY_OPTIONS);
             }
-            (id + 2..count).step_by(2).collect()
+            (id + 2..count).rev().step_by(2).collect()
         }
         unknown => unreachable!("the table of commands has values in '{unknown}'"),
     };
@@ -211,6 +212,8 @@ mod tests {
                 "XADD s NOMKSTREAM MAXLEN ~ 5 LIMIT 9 1-1 f . g .",
             ),
             ("XADD s KEEPREF MINID 5 * f x", "XADD s KEEPREF MINID 5 * f ."),
+            ("XADD s NEW p * f x", "XADD s NEW p . f ."),
+            ("ZADD k NEW 1 x", "ZADD k NEW 1 ."),
             ("SCAN 0 MATCH secret*", "SCAN 0 MATCH ."),
             ("OBJECT ENCODING k", "OBJECT ENCODING k"),
             ("ECHO secret", "ECHO ."),
