@@ -87,7 +87,7 @@ pub fn server_line(target: &ServerIdentity) -> String {
 }
 
 /// Returns the line about replies that came after the end of their segment:
-/// `   4.0 s  drain: 50 replies came after the end of segment 1, the last one after 0.90 s`.
+/// `   4.0 s  drain: 50 replies came after the end of segment 1, the last one after 900 ms`.
 fn drain_line(drain: &Interval) -> Option<String> {
     let Interval { t_s, length_s, segment, ops, .. } = *drain;
     let errors: u64 = drain.errors.values().sum();
@@ -95,7 +95,8 @@ fn drain_line(drain: &Interval) -> Option<String> {
     let failed = if errors > 0 { format!(" and {failed} failed") } else { String::new() };
     let replies = if ops == 1 { "reply" } else { "replies" };
     let came = format!("{ops} {replies} came{failed} after the end of segment {segment}");
-    (ops + errors > 0).then(|| format!("{t_s:6.1} s  drain: {came}, the last one after {length_s:.2} s"))
+    let last = units::latency((length_s * 1e9) as u64);
+    (ops + errors > 0).then(|| format!("{t_s:6.1} s  drain: {came}, the last one after {last}"))
 }
 
 /// Returns the line about an event: `   3.0 s  stall: no reply to PING for 300 ms`.

@@ -73,7 +73,8 @@ impl TimeSpent {
     /// estimates are for the commands of the load. Without a load, the first estimate is for PING, and the
     /// other estimates are for commands of other clients. Commands with the most time come first. There is no
     /// estimate without kernel timestamps of PINGs. Without load, there is also no estimate if PINGs with
-    /// unknown parts took most of the time.
+    /// unknown parts took most of the time. A request of the load has no estimate if PINGs waited longer for redyno
+    /// than this request took.
     pub(super) fn of(now: &RecentState) -> Vec<Self> {
         let Some(way) = PingPath::of(now) else { return Vec::new() };
         // A request of the load has its own times, also while redyno is stopped and PINGs have none.
@@ -148,6 +149,10 @@ impl PingPath {
         // A service time ends when the worker's poll returns. A sleeping worker wakes up as late as the PING thread. A
         // busy worker polls again after it has read the replies of its last poll.
         let unread_us = self.pickup_us.max(client.readable_to_read.mean_ns() / 1e3);
+        // Such PINGs were delayed more than the requests, so they are no measure of the requests.
+        if unread_us >= mean_us {
+            return None;
+        }
         // A reply that arrives while the worker reads others waits up to the receive lag for its timestamp.
         let held_us = unread_us.max(client.receive_lag.mean_ns() / 1e3).min(mean_us);
         let blocked = (lag_us - late_us) / mean_us.max(f64::MIN_POSITIVE);
@@ -168,7 +173,6 @@ impl PingPath {
         };
         let execution_us = of_operations.or_else(of_requests);
         let spent = |name: &str, n: f64, service_us: f64, execution_us: Option<f64>| {
-            let unread_us = unread_us.min(service_us);
             let in_flight = Some(whole.ops_per_s * n / ops.max(1.0) * service_us / 1e6);
             let ours_us = late_us + blocked * held_us + unread_us;
             let spent = self.spent(name, ours_us, service_us - unread_us, execution_us);
@@ -182,7 +186,8 @@ impl PingPath {
         };
         let mean_execution_us = execution_us.filter(|_| !requests.is_empty()).map(|us| us / ops.max(1.0));
         let mut all = vec![spent("load", ops, mean_us, mean_execution_us)];
-        for (name, n, service_us) in operations.iter().take(NAMED) {
+        let operations_of = operations.iter().filter(|(_, _, service_us)| *service_us > unread_us);
+        for (name, n, service_us) in operations_of.take(NAMED) {
             let alone = mean_execution_us.filter(|_| operations.len() == 1);
             all.push(spent(name, *n, *service_us, of_operation(name, *n).or(alone)));
         }

@@ -200,6 +200,14 @@ fn a_reply_that_waits_for_redyno_is_ours_and_an_unknown_execution_is_no_zero() {
 }
 
 #[test]
+fn requests_that_take_less_time_than_pings_wait_for_redyno_have_no_estimate() {
+    let of = |operations| of_load(operations, &pings(200_000));
+    let names = |all: Vec<TimeSpent>| all.into_iter().map(|spent| spent.request).collect::<Vec<_>>();
+    assert_eq!(names(of(&[("GET", 100, 180_000, 3)])), ["PING"]);
+    assert_eq!(names(of(&[("GET", 100, 180_000, 3), ("EVAL", 100, 900_000, 3)])), ["load", "EVAL"]);
+}
+
+#[test]
 fn a_load_has_an_estimate_although_the_parts_of_most_pings_are_unknown() {
     let unknown = Ping { rtt: repeated(20_000_000, 100), ..pings(20_000) };
     assert_eq!(of_load(&[("GET", 100, 5_240_000, 3)], &unknown).len(), 2);
