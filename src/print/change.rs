@@ -50,8 +50,8 @@ fn changed_knobs(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> 
     workload.into_iter().chain(words).chain(alone).collect()
 }
 
-/// Returns the parts of the title of `segment`. `before` is the previous segment. The parts are `prefill` or `warm-up`,
-/// and then the changed server parameter or the entries of [`change`].
+/// Returns the parts of the title of `segment`. `before` is the previous segment. A title begins with
+/// `prefill` or `warm-up`, if the segment is one. The changed server parameter follows, or the changed knobs.
 pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String> {
     let mut words = match &segment.config {
         Some(set) => vec![format!("{} {}", set.name, value_words(&set.to))],

@@ -47,7 +47,7 @@ pub struct SessionRun {
 }
 
 impl SessionRun {
-    /// Creates the run of a session that only shows its results.
+    /// Creates the run of a session without an experiment.
     pub fn new(plan: SessionPlan, shows: Shows) -> Self {
         Self {
             plan,

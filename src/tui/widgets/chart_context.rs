@@ -205,7 +205,7 @@ impl<'a> ChartContext<'a> {
         self.reading.segment()?.start.rate_due()
     }
 
-    /// Returns whether the segment shown has receivers for the messages of the load.
+    /// Returns whether the load of the displayed segment sends messages to receivers.
     pub fn has_receivers(&self) -> bool {
         self.reading.segment().is_some_and(|segment| segment.start.knobs.workload.receivers.is_some())
     }

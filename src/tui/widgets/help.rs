@@ -152,7 +152,7 @@ const WORDS: [(&str, &str); 9] = [
     ("due", "The requested rate, in requests per second."),
     ("shed", "In an open loop: requests that redyno dropped, because they were too late."),
     ("base 2", "Segment 2 is the baseline."),
-    ("n, until", "In the list of PINGs: the number of PINGs in a period, and the end of the period."),
+    ("n, until", "In the list of PINGs: n PINGs were sent in the period that ends at this time."),
     ("aof", "The append-only file of the server."),
 ];
 

@@ -8,7 +8,7 @@
 //! The difference between the series is the difference between their means. Replies per second are averaged directly.
 //! Latencies are averaged by their logarithms, so that one stall does not decide the result. The module `drift`
 //! computes the confidence interval of the difference. This interval takes into account that seconds depend on each
-//! other, and that the machine may drift. The interval contains the true difference in 97.5 of 100 pairs of series.
+//! other, and that the machine may drift. The confidence level is 97.5 %.
 //! Both series may rise or fall with the same slope. This slope may explain so much of the difference that the rest is
 //! unclear or has the opposite sign. If the slope explains so much, the verdict names drift as the reason.
 //!

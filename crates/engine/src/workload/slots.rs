@@ -26,7 +26,7 @@ pub(super) enum NumberSource {
     Given(u16),
     /// A new key of this set.
     Inserted(u16),
-    /// The next key of this set in the same slot as the last drawn key of this operation.
+    /// The next key of this set in the same slot as the previous key of this operation.
     SameSlot(u16),
     /// The time in milliseconds since 1970.
     Now,

@@ -44,7 +44,7 @@ pub struct TimeSpent {
     pub ours_us: f64,
     /// The time on the network, in both directions.
     pub wire_us: f64,
-    /// The wait in the server's sockets and behind other commands. If all clients of the load are busy, the wait for a
+    /// The time that a request or reply waits in the server's sockets, or for other commands. If all clients of the load are busy, the wait for a
     /// free client is added. An unknown execution time is included in this wait.
     pub waits_us: f64,
     /// The execution time in the server. `None` if the server does not report this time.

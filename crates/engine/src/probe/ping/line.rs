@@ -39,7 +39,7 @@ struct SentPing {
     /// Whether the reply to the next PING also answers this PING, because one request was sent for both PINGs.
     is_joined: bool,
     sent_ns: u64,
-    /// Information about the departure of the PING from this host, or `None` without timestamps.
+    /// When the PING left this host. `None` if the kernel gives no timestamps.
     departure: Option<Departing>,
 }
 
