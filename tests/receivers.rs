@@ -1,9 +1,10 @@
 //! What the receivers of a workload miss is counted where it belongs.
 
 use redyno::session::{Record, Segment};
+use rustix::process::Signal;
 
 use crate::{
-    messages::{received, session, summary},
+    messages::{received, receivers, session, summary},
     support::{
         Server,
         program::{Running, redyno, run},
@@ -68,4 +69,27 @@ fn receivers_are_listed_only_in_the_segments_that_send_them_messages() {
         let is_skipped = segment.segment == 1 && listed.is_empty();
         assert!(is_skipped || listed == (1..=wanted).collect::<Vec<_>>(), "{listed:?} {segment:?}");
     }
+}
+
+#[test]
+fn a_restarted_server_publishes_its_notifications_again_and_loses_them_at_the_end() {
+    let mut server = Server::redis().start();
+    let port = server.port_text();
+    let running = Running::start(redyno(&session(&port, "keyspace", &["--rate", "200", "-c", "2"])));
+    receivers(&server, &running);
+    server.kill();
+    server.restart();
+    let value = |server: &Server| {
+        server.cli(&["CONFIG", "GET", "notify-keyspace-events"]).lines().nth(1).unwrap_or_default().to_owned()
+    };
+    wait_for("the letters", || (value(&server) == "$K").then_some(()));
+    let receipts = || {
+        let lines = running.out();
+        lines.split("\"invalidation\":{\"count\":").skip(1).filter(|rest| !rest.starts_with("0,")).count()
+    };
+    let before = receipts();
+    wait_for("receipts after the restart", || (receipts() > before).then_some(()));
+    running.signal(Signal::INT);
+    running.end_of_writing();
+    assert_eq!((value(&server).as_str(), server.cli(&["DBSIZE"]).as_str()), ("", "0"));
 }

@@ -1,8 +1,9 @@
 //! Switches a server's keyspace notifications on. A setup adds letters to `notify-keyspace-events`. At the end, the
-//! session restores this parameter like every other parameter that the session set.
+//! session restores this parameter like every other parameter that the session set. A restarted server has lost the
+//! letters, and gets them again.
 
 use super::{
-    Ledger, ServerError, config,
+    Ledger, ServerError, TunedParameter, config,
     link::RedisSender,
     parameter::NOTIFICATIONS,
     tune::{TuneStep, set_parameter},
@@ -33,6 +34,18 @@ pub(super) async fn add(
     set_parameter(wire, target, &TuneStep { parameter: &NOTIFICATIONS, value, ledger: ledger.clone() })
         .await
         .map(drop)
+}
+
+/// Adds the letters again that the session had added before the server was restarted.
+pub(super) async fn add_again(
+    wire: &RedisSender,
+    target: &Target,
+    ledger: &Ledger,
+) -> Result<(), ServerError> {
+    let Some(TunedParameter { from, to, .. }) = ledger.tuned(NOTIFICATIONS.name) else { return Ok(()) };
+    let own = to.last().and_then(|to| with_letters(&from, to));
+    let added: String = own.unwrap_or_default().chars().skip(from.chars().count()).collect();
+    add(wire, target, &added, ledger).await
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    ControlMessage, Ledger, ServerError,
+    ControlMessage, Ledger, ServerError, notifications,
     order::{ControlOrder, OrderContext, OrderStep},
     plane::{CommandSender, Link, Poller},
     poll::Polled,
@@ -93,6 +93,7 @@ impl ControlTask {
             poller,
             ledger: None,
             marker_trouble: None,
+            is_restarted: false,
             back_off: BackOff::new(),
         };
         // The time and the cause of the last lost connection, until they are reported.
@@ -172,6 +173,8 @@ struct ControlState {
     ledger: Option<Ledger>,
     /// The last reported reason why the marker cannot be written.
     marker_trouble: Option<EventKind>,
+    /// Whether the server was restarted, and may lack the notifications that a setup had switched on.
+    is_restarted: bool,
     back_off: BackOff,
 }
 
@@ -280,12 +283,20 @@ impl ControlState {
         match self.poller.poll(wire, || clock.now_ns()).await {
             Ok((at_ns, polled)) => {
                 pause = polled.pause;
+                self.is_restarted |= polled.events.contains(&EventKind::Restarted);
                 self.report_poll(at_ns, polled);
             }
             Err(error) if error.ends_connection() => return Err(error),
             Err(error) => self.report_mute(error.to_string()),
         }
         let (Some(ledger), CommandSender::Redis(wire)) = (&self.ledger, wire) else { return Ok(pause) };
+        if self.is_restarted {
+            match notifications::add_again(wire, &self.target, ledger).await {
+                Err(error) if error.ends_connection() => return Err(error),
+                // The session is ending, or the server refuses the letters, which the receivers then lack.
+                _ => self.is_restarted = false,
+            }
+        }
         let trouble = match registry::check_marker(wire, ledger).await? {
             MarkerState::Present => None,
             MarkerState::Renewed(renewed) => {
