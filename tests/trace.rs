@@ -101,6 +101,20 @@ fn the_times_are_those_of_the_trace_divided_by_the_speed() {
 }
 
 #[test]
+fn a_replay_names_the_trace_and_what_of_it_was_not_sent() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let file = trace(directory.path(), &["GET a", "FLUSHALL", "GET b"]);
+    let recording = directory.path().join("trace.jsonl").display().to_string();
+    let live = replayed(&server, &file, &["--record", &recording]).expect_code(0);
+    let again = run(&["replay", &recording, "--headless"]).expect_code(0);
+    let line = |out: &str| out.lines().find(|line| line.starts_with("  trace ")).map(str::to_owned);
+    let named = line(&live.out).expect("the summary names the trace");
+    assert!(named.ends_with("; 1 command not sent: FLUSHALL 1"), "{named}");
+    assert_eq!(line(&again.out), Some(named), "{}", again.out);
+}
+
+#[test]
 fn keys_that_are_kept_are_removed_by_clean_and_names_of_a_user_are_asked_about() {
     let server = Server::redis().start();
     let directory = tempfile::tempdir().unwrap();
@@ -159,6 +173,10 @@ fn requests_are_sent_at_the_times_of_a_file_until_its_end_or_the_given_limit() {
         assert!(outcome.out.contains(&format!("  load      {sent} ops in ")), "{}", outcome.out);
         assert!(outcome.out.contains("web.times: 4 times in 150 ms"), "{}", outcome.out);
     }
+    let recording = directory.path().join("times.jsonl").display().to_string();
+    run_with(&["--record", &recording]).expect_code(0);
+    let replayed = run(&["replay", &recording, "--headless"]).expect_code(0);
+    assert!(replayed.out.contains("web.times: 4 times in 150 ms"), "{}", replayed.out);
     for (options, refused) in [
         (&["--threads", "2"][..], "--threads"),
         (&["--trace", "f"], "--trace"),

@@ -48,11 +48,14 @@ pub fn summary(timeline: &Timeline, nodes: &[NodeState], files: &[String]) -> St
         received(&mut text, &sum, is_one_setting);
         hits(&mut text, &sum, is_one_setting);
         records(&mut text, &sum, &rows, is_one_setting);
-        let knobs = || rows.iter().map(|row| &row.segment.start.knobs);
-        let trace = knobs().find_map(|knobs| knobs.workload.trace.as_ref());
-        trace.into_iter().for_each(|trace| line(&mut text, "trace", &trace.to_string()));
-        let times = knobs().find_map(|knobs| knobs.times.as_ref()).filter(|times| !times.is_of_trace);
-        times.into_iter().for_each(|times| line(&mut text, "times", &times.to_string()));
+        let starts = || rows.iter().map(|row| &row.segment.start);
+        let of_files = [
+            ("trace", starts().find_map(|start| start.trace.as_ref())),
+            ("times", starts().find_map(|start| start.times.as_ref())),
+        ];
+        for (name, what) in of_files {
+            what.into_iter().for_each(|what| line(&mut text, name, what));
+        }
         if rows.iter().any(|row| row.segment.start.knobs.renewal().is_some()) {
             opened(&mut text, &sum, is_one_setting);
         }

@@ -7,7 +7,10 @@ use super::{
     rule::{Measurements, Rule, RuleVerdict, is_judged},
     window::length_s,
 };
-use crate::{session::Interval, units, workload::Workload};
+use crate::{
+    session::{Interval, Segment},
+    units,
+};
 
 /// The finding begins when the share of hits is below this value.
 const LOW: f64 = 0.90;
@@ -48,14 +51,14 @@ impl Rule for HitRate {
             true => all.share() < GOOD,
             false => all.share() < LOW && Reads::of(after).share() - Reads::of(before).share() < RISING,
         };
-        is_low.then(|| all.low(&segment.knobs.workload, now.is_restarted())).into()
+        is_low.then(|| all.low(segment, now.is_restarted())).into()
     }
 
     fn whole(&self, Measurements { segment, total, is_restarted, .. }: &Measurements<'_>) -> Option<Finding> {
         let all = Reads { hits: total.hits, misses: total.misses };
         (*segment)
             .filter(|_| all.is_enough() && all.share() < LOW)
-            .map(|segment| all.low(&segment.knobs.workload, *is_restarted))
+            .map(|segment| all.low(segment, *is_restarted))
     }
 }
 
@@ -81,13 +84,14 @@ impl Reads {
         self.hits as f64 / (self.hits + self.misses).max(1) as f64
     }
 
-    /// Returns the finding of a low hit rate, with advice for `workload`. `is_restarted` is true if the server was
-    /// restarted a short time ago.
-    fn low(self, workload: &Workload, is_restarted: bool) -> Finding {
+    /// Returns the finding of a low hit rate, with advice for the load of `segment`. `is_restarted` is true if the
+    /// server was restarted a short time ago.
+    fn low(self, segment: &Segment, is_restarted: bool) -> Finding {
+        let workload = &segment.knobs.workload;
         let short = format!("hit rate {}", units::percent(self.share()));
         let long = format!("{short}: all other reads miss; a miss costs the server less than a hit");
         let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
-            _ if workload.trace.is_some() => {
+            _ if segment.trace.is_some() => {
                 ("reads of a trace find only keys that the trace wrote before; use a longer trace", None)
             }
             (false, _) if is_restarted => (
@@ -125,7 +129,7 @@ mod tests {
         diagnose::{Findings, of_segment},
         knobs::Knobs,
         load::Prefilling,
-        session::{Record, Segment},
+        session::Record,
         workload::preset,
     };
 
@@ -202,5 +206,8 @@ mod tests {
         let mut ping = segment("ping");
         ping.knobs.workload = crate::workload::Workload::clone(&ping.knobs.workload).into();
         assert!(finding(&ping).next.contains("[prefill] table"));
+        // The settings of a recording lack the trace.
+        let traced = Segment { trace: Some("a.log".to_owned()), ..ping };
+        assert!(finding(&traced).next.starts_with("reads of a trace"));
     }
 }

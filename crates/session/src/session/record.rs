@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, Interval, Summary, whole::whole};
 use crate::{
-    clock::{SECOND_NS, seconds, tick_of},
+    clock::{SECOND_NS, tick_of},
     events::{SearchResult, SweepBest},
     host,
     knobs::Knobs,
-    load::{Prefilling, SettingChange},
+    load::Prefilling,
     probe, server,
 };
 
@@ -274,6 +274,12 @@ pub struct Segment {
     pub segment: u32,
     /// The settings.
     pub knobs: Knobs,
+    /// The summary of the trace that the load sends; `None` without a trace. The settings of a recording lack the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+    /// The summary of the file with the times of the requests; `None` without such a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<String>,
     /// Whether the segment is the warm-up, which the summary leaves out.
     #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub warmup: bool,
@@ -287,34 +293,6 @@ pub struct Segment {
     /// Whether this segment belongs to one node that gets a part of the load. The knobs are those of the whole load.
     #[serde(skip)]
     pub is_part: bool,
-}
-
-impl Segment {
-    /// Returns the requested rate of this load. Returns `None` in a closed loop, without load, and for a part of the
-    /// load.
-    pub fn rate_due(&self) -> Option<u32> {
-        self.knobs.rate.filter(|_| self.knobs.load && !self.is_part)
-    }
-
-    /// Returns a segment that begins with a change of load settings, without a warm-up, a prefill or a changed
-    /// parameter.
-    pub fn new(t_s: f64, segment: u32, knobs: Knobs) -> Self {
-        Self { t_s, node: 0, segment, knobs, warmup: false, prefill: None, config: None, is_part: false }
-    }
-
-    /// Returns the segment that the load engine has begun with these load settings. If a change of a server parameter
-    /// began the segment, `config` is this change.
-    pub(super) fn begun(turned: SettingChange, knobs: Knobs, config: Option<server::ConfigChange>) -> Self {
-        let SettingChange { segment, since_ns, is_warmup: warmup, prefill } = turned;
-        Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }
-    }
-
-    /// Returns the reason why the summary leaves this segment out: `prefill` or `warm-up`. Returns `None` if the
-    /// summary includes this segment.
-    pub fn aside(&self) -> Option<&'static str> {
-        let prefill = self.prefill.map(|_| "prefill");
-        prefill.or(self.warmup.then_some("warm-up"))
-    }
 }
 
 /// A user's note about a moment of the session.

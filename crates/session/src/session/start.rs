@@ -1,7 +1,13 @@
-//! Creates the first record of a session: program, target, machine and start.
+//! Creates the first record of a session (program, target, machine and start), and the first record of each segment.
 
-use super::{Event, Host, Record, SCHEMA, ServerIdentity, SessionStart};
-use crate::{clock::utc_offset_s, events::EventKind, load::IoChoice};
+use super::{Event, Host, Record, SCHEMA, Segment, ServerIdentity, SessionStart};
+use crate::{
+    clock::{seconds, utc_offset_s},
+    events::EventKind,
+    knobs::Knobs,
+    load::{IoChoice, SettingChange},
+    server::ConfigChange,
+};
 
 impl ServerIdentity {
     /// Returns the address, with the name of the target if there is one: `@prod (10.0.0.5:6379)`.
@@ -62,6 +68,37 @@ impl SessionStart {
         let member =
             self.members.iter().find(|member| member.node == node).map(|member| member.address.as_str());
         server.map(|server| server.address.as_str()).filter(|address| !address.is_empty()).or(member)
+    }
+}
+
+impl Segment {
+    /// Returns the requested rate of this load. Returns `None` in a closed loop, without load, and for a part of the
+    /// load.
+    pub fn rate_due(&self) -> Option<u32> {
+        self.knobs.rate.filter(|_| self.knobs.load && !self.is_part)
+    }
+
+    /// Returns a segment that begins with a change of load settings, without a warm-up, a prefill or a changed
+    /// parameter.
+    pub fn new(t_s: f64, segment: u32, knobs: Knobs) -> Self {
+        let trace = knobs.workload.trace.as_ref().map(ToString::to_string);
+        let times = knobs.times.as_ref().filter(|times| !times.is_of_trace).map(ToString::to_string);
+        let (node, warmup, prefill, config, is_part) = (0, false, None, None, false);
+        Self { t_s, node, segment, knobs, trace, times, warmup, prefill, config, is_part }
+    }
+
+    /// Returns the segment that the load engine has begun with these load settings. If a change of a server parameter
+    /// began the segment, `config` is this change.
+    pub(super) fn begun(turned: SettingChange, knobs: Knobs, config: Option<ConfigChange>) -> Self {
+        let SettingChange { segment, since_ns, is_warmup: warmup, prefill } = turned;
+        Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }
+    }
+
+    /// Returns the reason why the summary leaves this segment out: `prefill` or `warm-up`. Returns `None` if the
+    /// summary includes this segment.
+    pub fn aside(&self) -> Option<&'static str> {
+        let prefill = self.prefill.map(|_| "prefill");
+        prefill.or(self.warmup.then_some("warm-up"))
     }
 }
 
