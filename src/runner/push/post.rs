@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
+use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 
 use super::destination::{Headers, PushDestination, PushProtocol};
 use crate::{
@@ -17,11 +18,13 @@ use crate::{
 
 /// The maximum size of a reply, in bytes.
 const LONGEST_REPLY: usize = 1 << 20;
+/// The longest pause that a receiver can ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The reason why a receiver did not accept a sample.
 pub(super) enum PostError {
-    /// The receiver may accept the sample later.
-    Later(String),
+    /// The receiver may accept the sample after this time.
+    Later(String, Duration),
     /// The receiver will never accept the sample.
     Refused(String),
 }
@@ -76,7 +79,7 @@ impl PushReceiver {
         match talk.ask(&request, 1, deadline.saturating_duration_since(Instant::now()), take) {
             Ok(()) => answer,
             Err(ReachError::Io { cause, .. }) => Err(unreachable(&cause, "")),
-            Err(error) => Err(PostError::Later(error.to_string())),
+            Err(error) => Err(PostError::Later(error.to_string(), Duration::ZERO)),
         }
     }
 
@@ -88,20 +91,34 @@ impl PushReceiver {
 }
 
 fn unreachable(error: &io::Error, part: &str) -> PostError {
-    PostError::Later(match error.kind() {
+    let why = match error.kind() {
         io::ErrorKind::TimedOut => "the receiver does not answer".to_owned(),
         _ => format!("{part}{error}"),
-    })
+    };
+    PostError::Later(why, Duration::ZERO)
 }
 
 /// Returns the error for an answer such as `HTTP 404 Not Found`.
 fn refusal(answer: &str) -> PostError {
     let why = format!("the receiver answers {answer}");
-    if answer.starts_with("HTTP 5") || answer.starts_with("HTTP 429") {
-        return PostError::Later(why);
+    let is_asking = ["HTTP 429", "HTTP 503"].iter().any(|status| answer.starts_with(status));
+    if is_asking || answer.starts_with("HTTP 5") {
+        return PostError::Later(why, retry_after(answer).filter(|_| is_asking).unwrap_or_default());
     }
     let is_redirect = answer.starts_with("HTTP 3");
     PostError::Refused(if is_redirect { why + ", and redirects are not followed" } else { why })
+}
+
+/// Returns the pause that an answer asks for with Retry-After: a number of seconds, or the time of the next request.
+/// The pause is at most [`LONGEST_PAUSE`].
+fn retry_after(answer: &str) -> Option<Duration> {
+    let (value, _) = answer.split_once("(Retry-After: ")?.1.split_once(')')?;
+    let until = |text| OffsetDateTime::parse(text, &Rfc2822).ok();
+    let pause = match value.trim().parse() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => (until(value.trim())? - OffsetDateTime::now_utc()).try_into().unwrap_or_default(),
+    };
+    Some(pause.min(LONGEST_PAUSE))
 }
 
 /// Checks that an OTLP receiver has rejected no data points. The receiver has accepted the request.
@@ -111,5 +128,34 @@ fn rejection(reply: &[u8]) -> Result<(), PostError> {
     match n.as_u64().or_else(|| n.as_str()?.parse().ok()) {
         None | Some(0) => Ok(()),
         Some(n) => Err(PostError::Refused(format!("the receiver rejects {n} data points"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_that_is_busy_may_ask_for_a_pause_of_at_most_a_minute() {
+        let asks = |status: &str, value: &str| match refusal(&format!("HTTP {status} (Retry-After: {value})"))
+        {
+            PostError::Later(_, pause) => pause.as_secs_f64().ceil(),
+            PostError::Refused(why) => panic!("{why}"),
+        };
+        let in_s = |s: i64| {
+            let at = OffsetDateTime::now_utc() + time::Duration::seconds(s);
+            at.format(&Rfc2822).unwrap().replace("+0000", "GMT")
+        };
+        for status in ["429 Too Many Requests", "503 Service Unavailable"] {
+            assert_eq!([asks(status, "7"), asks(status, "86400"), asks(status, "soon")], [7.0, 60.0, 0.0]);
+            assert_eq!(
+                [asks(status, "Sun, 06 Nov 1994 08:49:37 GMT"), asks(status, &in_s(900))],
+                [0.0, 60.0]
+            );
+            let soon = asks(status, &in_s(30));
+            assert!((1.0..=30.0).contains(&soon), "{soon}");
+        }
+        assert_eq!(asks("500 Internal Server Error", "7"), 0.0);
+        assert!(matches!(refusal("HTTP 503 Busy"), PostError::Later(_, Duration::ZERO)));
     }
 }

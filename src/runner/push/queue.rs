@@ -36,12 +36,15 @@ pub(super) struct PushQueue {
     lost: u64,
     /// The reason why the last attempt failed.
     failure: String,
+    /// The receiver has asked for no request before this time.
+    not_before: Instant,
 }
 
 impl PushQueue {
     /// Creates an empty queue.
     pub(super) fn new(receiver: PushReceiver) -> Self {
-        Self { receiver, samples: VecDeque::new(), taken: 0, lost: 0, failure: String::new() }
+        let (samples, failure, not_before) = (VecDeque::new(), String::new(), Instant::now());
+        Self { receiver, samples, taken: 0, lost: 0, failure, not_before }
     }
 
     /// Sends the samples that arrive, until the session is over. Returns a report if a sample was not delivered.
@@ -79,10 +82,13 @@ impl PushQueue {
     /// Sends the oldest sample. Returns false if the same sample must be sent again.
     fn send_oldest(&mut self, limit: Duration) -> bool {
         let Some(Sample { body, .. }) = self.samples.front() else { return true };
+        if Instant::now() < self.not_before {
+            return false;
+        }
         match self.receiver.post(body, limit) {
             Ok(()) => {}
-            Err(PostError::Later(why)) => {
-                self.failure = why;
+            Err(PostError::Later(why, pause)) => {
+                (self.failure, self.not_before) = (why, Instant::now() + pause);
                 return false;
             }
             Err(PostError::Refused(why)) => {
@@ -112,9 +118,10 @@ impl PushQueue {
 #[cfg(test)]
 mod tests {
     use std::{
-        io,
+        io::{self, Read as _, Write as _},
         net::TcpListener,
         sync::{Mutex, mpsc::channel},
+        thread,
     };
 
     use super::{super::destination::Headers, *};
@@ -139,6 +146,25 @@ mod tests {
         let queue = queue(&format!("otlp:http://{}", hangs.local_addr().unwrap()));
         let report = queue.run(&last_samples()).unwrap();
         assert!(report.ends_with(": 6 of 6 samples not delivered: the receiver does not answer"), "{report}");
+    }
+
+    #[test]
+    fn a_receiver_that_asks_for_a_pause_gets_no_request_before_its_end() {
+        let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut queue = queue(&format!("remote-write:http://{}", busy.local_addr().unwrap()));
+        let refused = thread::spawn(move || {
+            let (mut stream, _) = busy.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]).unwrap();
+            let answer = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 60\r\nContent-Length: 0\r\n\r\n";
+            stream.write_all(answer.as_bytes()).unwrap();
+            busy
+        });
+        queue.add(Sample { taken: Instant::now(), body: b"x".to_vec() });
+        assert!(!queue.send_oldest(PATIENCE) && !queue.send_oldest(PATIENCE));
+        assert!(queue.failure.ends_with("answers HTTP 429 Too Many Requests (Retry-After: 60)"));
+        let busy = refused.join().unwrap();
+        busy.set_nonblocking(true).unwrap();
+        assert_eq!(busy.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]
