@@ -44,8 +44,8 @@ pub struct ExportArgs {
     /// server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
-    /// With --format hgrm: the latencies to export, 'response' or the name of an operation [default: service times of
-    /// all operations]
+    /// With --format hgrm: the latencies to export, 'response', 'delivery', 'handover', 'invalidation' or the name of an
+    /// operation [default: service times of all operations]
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
     /// If the recording has several targets: the number of the target to export, starting at 0
@@ -131,7 +131,7 @@ fn checked(
 #[derive(Default)]
 struct RecordingContent {
     session: Option<SessionStart>,
-    /// The operations of the requested target.
+    /// The operations of the requested target, and the kinds of messages that its receivers got.
     operations: BTreeSet<String>,
     has_response: bool,
 }
@@ -141,9 +141,10 @@ impl RecordingContent {
         match record {
             Record::Session(session) => self.session = Some(session.clone()),
             Record::Interval(interval) if record.is_of(target) => {
-                for name in interval.commands.keys() {
+                let messages = interval.arrivals.iter().map(|(name, _)| name);
+                for name in interval.commands.keys().map(String::as_str).chain(messages) {
                     if !self.operations.contains(name) {
-                        self.operations.insert(name.clone());
+                        self.operations.insert(name.to_owned());
                     }
                 }
                 self.has_response |= interval.response.is_some();

@@ -8,6 +8,7 @@
 //! 0.000000,1.000125,1.204731,HISTFAAA…            all service times, ns
 //! Tag=response,0.000000,1.000125,2.018303,HISTFAAA…
 //! Tag=GET,0.000000,1.000125,1.204731,HISTFAAA…
+//! Tag=delivery,0.000000,1.000125,1.204731,HISTFAAA…   from sending to receipt
 //! ```
 //! Values within the histograms are in nanoseconds. `Interval_Max` is in milliseconds, as in logs that the libraries
 //! write. The lines of a warm-up have the tag `warm-up`, and the lines of a prefill the tag `prefill`. The lines
@@ -73,6 +74,8 @@ impl HdrLog {
         for (name, operation) in &interval.commands {
             lines.extend(line(interval, &tag(name), &operation.service));
         }
+        let received = interval.arrivals.iter();
+        lines.extend(received.filter_map(|(name, received)| line(interval, name, &received.times)));
         lines
     }
 }
@@ -84,7 +87,11 @@ const RESPONSE: &str = "response";
 fn tag(name: &str) -> String {
     let tag: String =
         name.chars().map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
-    if [RESPONSE, "prefill", "warm-up", ""].contains(&tag.as_str()) { tag + "_" } else { tag }
+    if [RESPONSE, "delivery", "handover", "invalidation", "prefill", "warm-up", ""].contains(&tag.as_str()) {
+        tag + "_"
+    } else {
+        tag
+    }
 }
 
 /// Returns the line of a histogram; `None` without samples. The histogram lacks values above 60 s. If there are values
@@ -114,14 +121,20 @@ pub const PERCENTILES: Format = Format::new(
 );
 
 /// Returns the percentile table of the latencies that `tag` selects. The tag `response` selects the response
-/// times, and the name of an operation selects the service times of the operation. `None` selects all service
-/// times.
+/// times, and the name of an operation selects the service times of the operation. The kind of messages that receivers
+/// got, such as `delivery`, selects their times. `None` selects all service times.
 fn table(sheet: &Sheet, tag: Option<&str>) -> Vec<String> {
     let summary = sheet.timeline.summary();
     let latency: Latency = match tag {
         None => summary.service,
         Some("response") => summary.response.unwrap_or_default(),
-        Some(name) => sheet.timeline.operations().remove(name).unwrap_or_default().service,
+        Some(name) => {
+            let mut received = summary.arrivals.iter().filter(|(kind, _)| *kind == name);
+            match sheet.timeline.operations().remove(name) {
+                Some(operation) => operation.service,
+                None => received.next().map(|(_, received)| received.times.clone()).unwrap_or_default(),
+            }
+        }
     };
     vec![percentile_table(&latency)]
 }

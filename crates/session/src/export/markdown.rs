@@ -10,8 +10,8 @@ use crate::{
     units,
 };
 
-/// The columns of the table.
-const COLUMNS: [Figure; 9] = [
+/// The columns of the table. If there are receivers, the columns of their messages follow.
+const COLUMNS: [Figure; 10] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
     figures::SERVICE_P99,
@@ -21,6 +21,7 @@ const COLUMNS: [Figure; 9] = [
     figures::RESPONSE_P99,
     figures::RESPONSE_P999,
     figures::ERRORS,
+    figures::RECEIVED,
 ];
 
 /// The Markdown format.
@@ -70,7 +71,7 @@ fn named(line: &SheetRow) -> String {
 /// Returns the table of these rows. A column without any value is left out.
 fn table(rows: &[(String, SheetRow)]) -> String {
     let is_known = |figure: &&Figure| rows.iter().any(|(_, line)| figure.value(&line.row).is_some());
-    let columns: Vec<_> = COLUMNS.iter().filter(is_known).collect();
+    let columns: Vec<_> = COLUMNS.iter().chain(&figures::OF_RECEIVERS).filter(is_known).collect();
     let headings: Vec<_> = columns.iter().map(|figure| figure.heading).collect();
     let mut text = format!("| segment | {} |\n|---|{}\n", headings.join(" | "), "--:|".repeat(columns.len()));
     for (name, line) in rows {

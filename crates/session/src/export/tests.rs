@@ -180,7 +180,7 @@ fn the_untagged_lines_of_an_interval_log_add_up_to_the_summary() {
         .iter()
         .map(|line| line.strip_prefix("Tag=").map_or("", |rest| rest.split(',').next().unwrap()))
         .collect();
-    assert_eq!(tags[..5], ["warm-up", "", "response", "GET", "a__b|<i>"]);
+    assert_eq!(tags[..6], ["warm-up", "", "response", "GET", "a__b|<i>", "delivery"]);
     let mut sum = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 60_000_000_000, 3).unwrap();
     let log = text.as_bytes();
     for entry in hdrhistogram::serialization::interval_log::IntervalLogIterator::new(log) {
@@ -211,6 +211,7 @@ fn the_tag_selects_the_histogram() {
     assert_eq!(total(None), ("0.300031".to_owned(), "4000".to_owned()));
     assert_eq!(total(Some("response")).0, "0.500223");
     assert_eq!(total(Some("GET")).1, "4000");
+    assert_eq!(total(Some("delivery")).0, "0.200063");
 }
 
 #[test]
@@ -225,6 +226,7 @@ fn no_text_of_the_session_becomes_markup() {
     let text = sink.finish().concat();
     assert!(text.contains("a, b\\|&lt;i&gt;"), "{text}");
     assert!(text.contains("&lt;img&gt; \\[x\\](y)"), "{text}");
+    assert!(text.contains(" | received | dlv p50 | dlv p99 | lost |\n"), "{text}");
     let rows: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
     let bars = |line: &str| line.replace("\\|", "").matches('|').count();
     assert_eq!(rows.len(), 2 + 2 + 2 + 1, "{text}");
