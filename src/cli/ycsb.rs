@@ -18,6 +18,7 @@ use super::{
     session_plan::session_plan,
 };
 use crate::{
+    knobs::MAX_CLIENTS,
     print::{YcsbStatus, YcsbText},
     runner::{OtherServers, SessionRun, Shows, UsageError, YcsbErrors},
     session::{Notice, running::KeyOwner},
@@ -71,13 +72,17 @@ impl Arguments for YcsbArgs {
         };
         let duration = line.take("maxexecutiontime", seconds, "a number of seconds above 0, up to a year")?;
         let every = line.take("status.interval", seconds, "a number of seconds above 0, up to a year")?;
-        let clients = line.take("threadcount", |text| text.parse().ok(), "a number of threads")?;
+        let is_count = |clients: &u32| (1..=MAX_CLIENTS).contains(clients);
+        let number = format!("a number of threads between 1 and {MAX_CLIENTS}");
+        let clients = line.take("threadcount", |text| text.parse().ok().filter(is_count), &number)?;
         let is_cluster = line.take("redis.cluster", |text| text.parse().ok(), "true or false")?;
         let label = line.take("label", |text| Some(text.to_owned()), "")?.unwrap_or_default();
         let file = line.take("exportfile", |text| Some(PathBuf::from(text)), "")?;
+        let (workload, set) = (if loads { "ycsb-load" } else { "ycsb" }, line.settings());
+        line.check(workload, &set)?;
         let mut load = LoadArgs {
-            workload: Some(if loads { "ycsb-load" } else { "ycsb" }.to_owned()),
-            set: line.settings(),
+            workload: Some(workload.to_owned()),
+            set,
             clients: Some(clients.unwrap_or(1)),
             timeout,
             own_names: true,

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -12,7 +13,7 @@ use crate::{
     print::{YcsbForm, YcsbInterval},
     runner::UsageError,
     untrusted,
-    workload::{ParameterValue, text_of, ycsb_parameters},
+    workload::{ParameterValue, WorkloadChoice, text_of, ycsb_parameters},
 };
 
 /// Properties with the values that redyno supports. redyno refuses other values.
@@ -41,6 +42,10 @@ const OF_GO: [&str; 8] = [
     "redis.tls_insecure_skip_verify",
 ];
 
+/// The property of the records' type in YCSB's Redis binding, and the workload's parameter for it.
+const COMMAND_GROUP: &str = "redis.command_group";
+const GROUP: &str = "commandgroup";
+
 /// A command line of YCSB.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct YcsbLine {
@@ -49,6 +54,8 @@ pub(super) struct YcsbLine {
     pub(super) has_status: bool,
     pub(super) is_allowed: bool,
     properties: BTreeMap<String, String>,
+    /// The options that set the properties, such as `-P workloads/workloada`.
+    origins: BTreeMap<String, String>,
 }
 
 impl YcsbLine {
@@ -73,11 +80,11 @@ impl YcsbLine {
                     let (name, value) = text
                         .split_once('=')
                         .ok_or_else(|| UsageError::of("-p: a property has the form NAME=VALUE"))?;
-                    given.push((name.trim().to_owned(), value.trim().to_owned()));
+                    given.push((word, name.trim(), value.trim()));
                 }
-                "-threads" => given.push(("threadcount".to_owned(), value()?.to_owned())),
-                "-l" => given.push(("label".to_owned(), value()?.to_owned())),
-                "-target" => given.push(("target".to_owned(), value()?.to_owned())),
+                "-threads" => given.push((word, "threadcount", value()?)),
+                "-l" => given.push((word, "label", value()?)),
+                "-target" => given.push((word, "target", value()?)),
                 _ => {
                     let known = "-P, -p, -threads, -target, -s, -l and --yes";
                     let text = format!("after the binding, ycsb takes only the options {known}");
@@ -85,7 +92,10 @@ impl YcsbLine {
                 }
             }
         }
-        line.properties.extend(given);
+        for (option, name, value) in given {
+            line.properties.insert(name.to_owned(), value.to_owned());
+            line.origins.insert(name.to_owned(), option.to_owned());
+        }
         // As in YCSB, 0 means that there is no limit.
         let is_unlimited = |name: &str, value: &str| UNLIMITED.contains(&name) && value.parse() == Ok(0_u64);
         line.properties.retain(|name, value| !is_unlimited(name, value));
@@ -95,17 +105,33 @@ impl YcsbLine {
     /// Adds the properties of a file. The file has a line `name=value` for each property.
     fn read_file(&mut self, path: &Path) -> Result<(), UsageError> {
         let text = text_of(path).map_err(|error| UsageError::of(format!("-P: {error}")))?;
+        let file = untrusted::path(path);
         for (n, line) in (1..).zip(text.lines().map(str::trim)) {
             if line.is_empty() || line.starts_with(['#', '!']) {
                 continue;
             }
             let Some((name, value)) = line.split_once(['=', ':']) else {
-                let file = untrusted::path(path);
                 return Err(UsageError::of(format!("-P {file}: line {n} is not NAME=VALUE")));
             };
             self.properties.insert(name.trim().to_owned(), value.trim().to_owned());
+            self.origins.insert(name.trim().to_owned(), format!("-P {file}"));
         }
         Ok(())
+    }
+
+    /// Returns an error about a property. The error begins with the option that set the property.
+    fn wrong(&self, name: &str, reason: impl fmt::Display) -> UsageError {
+        let origin = self.origins.get(name).map_or("-p", String::as_str);
+        UsageError::of(format_args!("{origin}: {reason}"))
+    }
+
+    /// Checks the parameters of a workload. In an error about redis.command_group, the workload's own name of this
+    /// property follows.
+    pub(super) fn check(&self, workload: &str, settings: &[ParameterValue]) -> Result<(), UsageError> {
+        let Err(error) = WorkloadChoice::find(workload, &settings.to_vec().into()) else { return Ok(()) };
+        let parameter = error.parameter.as_deref().unwrap_or_default();
+        let alias = Some(COMMAND_GROUP).filter(|name| parameter == GROUP && self.origins.contains_key(*name));
+        Err(self.wrong(alias.unwrap_or(parameter), &error))
     }
 
     /// Removes a property, and reads its value.
@@ -116,7 +142,9 @@ impl YcsbLine {
         form: &str,
     ) -> Result<Option<T>, UsageError> {
         let Some(text) = self.properties.remove(name) else { return Ok(None) };
-        read(&text).map(Some).ok_or_else(|| UsageError::of(format!("the property {name} must be {form}")))
+        read(&text)
+            .map(Some)
+            .ok_or_else(|| self.wrong(name, format_args!("the property {name} must be {form}")))
     }
 
     pub(super) fn target(&mut self) -> Result<(TargetArgs, Option<Duration>), UsageError> {
@@ -126,7 +154,7 @@ impl YcsbLine {
             let host = hosts.unwrap_or_else(|| "127.0.0.1:11211".to_owned());
             if host.contains([',', ' ']) {
                 let text = "memcached.hosts: give one server; `redyno URI URI --hash ketama` loads several";
-                return Err(UsageError::of(text));
+                return Err(self.wrong("memcached.hosts", text));
             }
             target.uri = Some(Password::new(format!("memcached://{host}")));
             return Ok((target, None));
@@ -198,8 +226,8 @@ impl YcsbLine {
 
     /// Removes the properties that are parameters of the workload, and returns these parameters as settings.
     pub(super) fn settings(&mut self) -> Vec<ParameterValue> {
-        if let Some(group) = self.properties.remove("redis.command_group") {
-            self.properties.insert("commandgroup".to_owned(), group);
+        if let Some(group) = self.properties.remove(COMMAND_GROUP) {
+            self.properties.insert(GROUP.to_owned(), group);
         }
         if self.is_memcached {
             // In memcached, a record is one value, and its key begins with the name of the table.
@@ -229,7 +257,8 @@ impl YcsbLine {
         for (name, values) in SUPPORTED_VALUES {
             if let Some(value) = self.properties.get(name).filter(|value| !values.contains(&value.as_str())) {
                 let (shown, known) = (untrusted::text(value), values.join(" or "));
-                return Err(UsageError::of(format!("{name}={shown} is not supported; give {known}")));
+                let reason = format_args!("{name}={shown} is not supported; give {known}");
+                return Err(self.wrong(name, reason));
             }
         }
         let is_known = |name: &String| SUPPORTED_VALUES.iter().any(|(known, _)| known == name);
@@ -298,10 +327,13 @@ mod tests {
         assert!(target("redis.tls_insecure_skip_verify=true").unwrap().0.tls.insecure);
         assert!(!target("redis.host=h").unwrap().0.tls.tls);
         for (wrong, error) in [
-            ("redis.addr=h1:1;h2:2", "the property redis.addr must be HOST:PORT; several with semicolons"),
-            ("redis.datatype=list", "the property redis.datatype must be hash, string or json"),
+            (
+                "redis.addr=h1:1;h2:2",
+                "-p: the property redis.addr must be HOST:PORT; several with semicolons",
+            ),
+            ("redis.datatype=list", "-p: the property redis.datatype must be hash, string or json"),
             ("redis.tls_cert=c", "redis.tls_cert and redis.tls_key: give both, or none of them"),
-            ("redis.mode=ring", "the property redis.mode must be single or cluster"),
+            ("redis.mode=ring", "-p: the property redis.mode must be single or cluster"),
         ] {
             assert!(target(wrong).unwrap_err().starts_with(error), "{wrong}");
         }
@@ -314,6 +346,34 @@ mod tests {
         assert_eq!(line.properties, [("label".to_owned(), "a".to_owned())].into());
         let longest = ParameterValue { name: "maxscanlength".into(), value: "1000".into() };
         assert_eq!(line.settings(), [longest]);
+    }
+
+    #[test]
+    fn a_wrong_value_is_reported_with_the_option_that_set_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("workloada");
+        std::fs::write(&file, "recordcount=many\nthreadcount=x\n").unwrap();
+        let checked = |more: &str| {
+            let mut line = read(&format!("run redis -P {}{more}", file.display())).unwrap();
+            let settings = line.settings();
+            line.check("ycsb", &settings).unwrap_err().to_string()
+        };
+        let of_file = format!("-P {}: the value of 'recordcount' cannot be 'many': ", file.display());
+        assert!(checked("").starts_with(&of_file), "{}", checked(""));
+        assert!(checked(" -p recordcount=-1").starts_with("-p: the value of 'recordcount' cannot be '-1'"));
+        let group = checked(" -p recordcount=1 -p redis.command_group=heap");
+        assert!(group.starts_with("-p: the value of 'commandgroup' cannot be 'heap'"), "{group}");
+        assert!(
+            checked(" -p recordcount=1 -target x").starts_with("-target: the value of 'target' cannot be")
+        );
+        let threads = |more: &str| {
+            let mut line = read(&format!("run redis -P {}{more}", file.display())).unwrap();
+            let number = line.take::<u32>("threadcount", |text| text.parse().ok(), "a number of threads");
+            number.unwrap_err().to_string()
+        };
+        let of_file = format!("-P {}: the property threadcount must be a number of threads", file.display());
+        assert_eq!(threads(""), of_file);
+        assert_eq!(threads(" -threads y"), "-threads: the property threadcount must be a number of threads");
     }
 
     #[test]
@@ -331,7 +391,7 @@ mod tests {
             assert_eq!(read(line).unwrap_err(), error);
         }
         let wrong = |line: &str| read(line).unwrap().rest().unwrap_err().to_string();
-        assert_eq!(wrong("run redis -p dropdata=true"), "dropdata=true is not supported; give false");
+        assert_eq!(wrong("run redis -p dropdata=true"), "-p: dropdata=true is not supported; give false");
         assert_eq!(read("run redis -p status=1").unwrap().rest().unwrap(), ["status"]);
     }
 }

@@ -7,13 +7,17 @@ use thiserror::Error;
 /// The reason why the text of a workload is invalid or the workload cannot be run. The message also says what
 /// to write instead.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
-#[error("{0}")]
-pub struct WorkloadError(String);
+#[error("{reason}")]
+pub struct WorkloadError {
+    pub(super) reason: String,
+    /// The parameter with an invalid value; `None` if the error is not about the value of one parameter.
+    pub parameter: Option<String>,
+}
 
 impl WorkloadError {
     /// Creates the error with this message. For a message with arguments, use `invalid!` instead.
     pub(crate) fn of(reason: impl fmt::Display) -> Self {
-        Self(reason.to_string())
+        Self { reason: reason.to_string(), parameter: None }
     }
 }
 

@@ -99,7 +99,8 @@ pub fn check_value<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadEr
 
 /// Returns the error for a value that the parameter cannot have.
 pub(super) fn wrong_value(name: &str, value: &str, cause: impl fmt::Display) -> WorkloadError {
-    invalid!("the value of '{name}' cannot be '{}': {cause}", value.escape_debug())
+    let error = invalid!("the value of '{name}' cannot be '{}': {cause}", value.escape_debug());
+    WorkloadError { parameter: Some(name.to_owned()), ..error }
 }
 
 /// Replaces each `$name` in a text by the value of the name. Unknown names stay unchanged.
