@@ -322,4 +322,6 @@ fn records_on_memcached_have_the_names_of_ycsbs_binding_and_all_their_fields() {
     assert!(refused.err.contains("more than 1048576 bytes"), "{refused:?}");
     let refused = ycsb("run", &["-threads", "0"]).expect_code(2);
     assert!(refused.err.starts_with("redyno: -threads: the property threadcount must be"), "{refused:?}");
+    let unwritable = ycsb("run", &["-p", "exportfile=/no/such/file"]).expect_code(1);
+    assert!(unwritable.err.contains("exportfile=/no/such/file: No such file"), "{unwritable:?}");
 }

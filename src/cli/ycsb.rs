@@ -8,6 +8,7 @@
 
 use std::{fs::File, path::PathBuf, time::Duration};
 
+use anyhow::anyhow;
 use clap::Args;
 
 use self::line::YcsbLine;
@@ -20,7 +21,7 @@ use super::{
 use crate::{
     knobs::MAX_CLIENTS,
     print::{YcsbStatus, YcsbText},
-    runner::{OtherServers, SessionRun, Shows, UsageError, YcsbErrors},
+    runner::{OtherServers, SessionRun, Shows, YcsbErrors},
     session::{Notice, running::KeyOwner},
     units::LONGEST,
     untrusted,
@@ -109,7 +110,7 @@ impl Arguments for YcsbArgs {
         // The file is created before the run, so that a wrong path is reported before it.
         let file = file.map(|path| match File::create(&path) {
             Ok(file) => Ok((file, path)),
-            Err(error) => Err(UsageError::of(format!("exportfile={}: {error}", untrusted::path(&path)))),
+            Err(error) => Err(anyhow!("exportfile={}: {error}", untrusted::path(&path))),
         });
         let file = file.transpose()?;
         let every_s = every.map_or(10.0, |every| every.as_secs_f64());
