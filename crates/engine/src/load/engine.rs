@@ -15,9 +15,7 @@ use mio::{Poll, Waker};
 use parking_lot::Mutex;
 
 use super::{
-    AgentSetting, Agents, Fleet, LoadError, LoadEvent, LoadPlan, Prefilling, RingEnd,
-    fleet::MOST_WAIT_NS,
-    most_clients,
+    AgentSetting, Agents, Fleet, LoadError, LoadEvent, LoadPlan, Prefilling, RingEnd, most_clients,
     phase::{Phase, Stops},
     quota::Quota,
     receive::ReceiverHandle,
@@ -105,8 +103,8 @@ impl Load {
         let (plan, operations) = (Arc::new(plan.clone()), program.operations().count());
         // An agent (an engine on another machine) gets the number of its first real segment from the session.
         let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
-        let (slip_ns, opens_early, filled) = (0, false, Vec::new());
-        let first = LoadSetting { generation, knobs, since_ns, slip_ns, phase, program, opens_early, filled };
+        let (slip_ns, filled) = (0, Vec::new());
+        let first = LoadSetting { generation, knobs, since_ns, slip_ns, phase, program, filled };
         plan.fleet.agents().inspect(|agents| agents.apply_setting(first.for_agents(), clock));
         let ((events_up, events), (joined_up, joined)) = (channel(), channel());
         let mut load = Self {
@@ -255,38 +253,26 @@ impl Load {
         // The old knobs stay in effect while the values are built, which takes time.
         self.publish(|since_ns| {
             let (phase, filled) = now.phase_for(knobs, since_ns, self.rules(), is_filled);
-            let (knobs, program, opens_early) = (knobs.clone(), Arc::clone(&program), false);
-            LoadSetting { generation, knobs, since_ns, slip_ns: 0, phase, program, opens_early, filled }
+            let (knobs, program) = (knobs.clone(), Arc::clone(&program));
+            LoadSetting { generation, knobs, since_ns, slip_ns: 0, phase, program, filled }
         });
         self.last_change()
     }
 
-    /// Applies a setting that the session sent to this agent. Waits until the setting takes effect, at most three
-    /// seconds. The times of `turn` are on the clock of this process. This clock is `slip_ns` ahead of the session's
-    /// clock. If the setting is in effect already, only its times change. The schedule of the requests then changes
-    /// gradually.
+    /// Passes a setting that the session sent to this agent on to the workers. The workers apply the setting when it
+    /// takes effect, unless the next setting comes earlier. If the setting switches the load on, the workers open the
+    /// connections at once, so that the load can begin without delay. The times of `turn` are on the clock of this process. This
+    /// clock is `slip_ns` ahead of the session's clock. If the setting is in effect already, only its times change. The
+    /// schedule of the requests then changes gradually.
     pub fn follow(&self, turn: &AgentSetting, slip_ns: i64) {
         let now = self.settings.load_full();
         let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);
         let program = now.program_for(&turn.knobs, &self.plan, &phase, self.clock);
-        let wait_ns = turn.since_ns.saturating_sub(self.clock.now_ns()).min(MOST_WAIT_NS);
-        std::thread::sleep(Duration::from_nanos(wait_ns));
         let (generation, since_ns) = (turn.generation, turn.since_ns);
         self.publish(|_| {
             let (knobs, phase, program) = (turn.knobs.clone(), phase.clone(), Arc::clone(&program));
-            let (opens_early, filled) = (false, Vec::new());
-            LoadSetting { generation, knobs, since_ns, slip_ns, phase, program, opens_early, filled }
+            LoadSetting { generation, knobs, since_ns, slip_ns, phase, program, filled: Vec::new() }
         });
-    }
-
-    /// If the load is off, opens the connections of this many clients (of all agents together), so that the load can
-    /// begin without delay. The time under load begins when the load is switched on.
-    pub fn open_early(&self, clients: u32) {
-        let now = LoadSetting::clone(&self.settings.load());
-        if !now.knobs.load {
-            let knobs = Knobs { clients, ..now.knobs.clone() };
-            self.publish(|_| LoadSetting { knobs: knobs.clone(), opens_early: true, ..now.clone() });
-        }
     }
 
     /// Returns the number of the last segment, and whether the prefill is done or the load is over. A prefill
@@ -338,7 +324,9 @@ impl Load {
         let now = self.settings.load_full();
         self.publish(|now_ns| {
             let at_ns = now_ns.min(now.phase.load_ends_ns());
-            LoadSetting { phase: Phase::Ended { at_ns }, ..LoadSetting::clone(&now) }
+            // A setting that has not taken effect ends at once, too.
+            let since_ns = now.since_ns.min(now_ns);
+            LoadSetting { phase: Phase::Ended { at_ns }, since_ns, ..LoadSetting::clone(&now) }
         });
     }
 

@@ -10,15 +10,7 @@ use std::{fmt::Debug, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    clock::{Clock, SECOND_NS},
-    endpoint::NodeOutages,
-    knobs::Knobs,
-    workload::Share,
-};
-
-/// The longest time that an agent waits until a setting takes effect. A setting reaches the agents earlier.
-pub(super) const MOST_WAIT_NS: u64 = 3 * SECOND_NS;
+use crate::{clock::Clock, endpoint::NodeOutages, knobs::Knobs, workload::Share};
 
 /// The role of an engine: it generates the load alone, or together with engines on other machines.
 #[derive(Debug, Clone, Default)]
@@ -138,6 +130,7 @@ mod tests {
     use crate::{
         endpoint::{Address, Target},
         load::{FirstCommands, Load, LoadPlan, RequestLimit},
+        workload::Workload,
     };
 
     #[derive(Debug, Default)]
@@ -226,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_open_before_the_load_send_nothing_and_the_load_begins_on_time() {
+    fn connections_open_before_a_setting_takes_effect_and_its_load_begins_at_its_time() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let target =
@@ -236,27 +229,34 @@ mod tests {
         let plan = LoadPlan { target, first_words, fleet: Fleet::Agent(share), ..LoadPlan::fixture() };
         let (clock, off) = (Clock::start(), Knobs::default());
         let (load, mut output) = Load::start(&plan, off.clone(), None, clock).unwrap();
-        load.open_early(6);
+        let phase = AgentPhase::Load { is_measured: true, until_ns: u64::MAX };
+        let follow = |generation, command: &str, since_ns| {
+            let workload = Arc::new(Workload::of_commands(&[command.to_owned()]).unwrap());
+            let knobs = Knobs { load: true, clients: 6, rate: Some(1000), workload, ..off.clone() };
+            load.follow(&AgentSetting { generation, since_ns, knobs, phase }, 0);
+        };
+        follow(1, "TIME", u64::MAX);
+        assert_eq!(load.last_change().segment, 1);
         let mut clients: Vec<_> = (0..3).map(|_| listener.accept().unwrap().0).collect();
         for client in &mut clients {
             client.set_nonblocking(true).unwrap();
             assert!(client.read(&mut [0; 100]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
         }
-        let phase = AgentPhase::Load { is_measured: true, until_ns: u64::MAX };
-        let knobs = Knobs { load: true, clients: 6, rate: Some(1000), ..off };
-        let since_ns = clock.now_ns();
-        load.follow(&AgentSetting { generation: 1, since_ns, knobs, phase }, 0);
-        load.open_early(9);
+        let since_ns = clock.now_ns() + 50_000_000;
+        follow(2, "PING", since_ns);
         clients[0].set_nonblocking(false).unwrap();
-        assert!(clients[0].read(&mut [0; 100]).unwrap() > 0);
+        let mut bytes = [0; 14];
+        clients[0].read_exact(&mut bytes).unwrap();
+        assert!(clock.now_ns() >= since_ns);
+        assert_eq!(&bytes, b"*1\r\n$4\r\nPING\r\n");
         drop(load);
         let mut intervals = Vec::new();
         while let Ok(interval) = output.rings[0].intervals.pop() {
             intervals.push((interval.generation, interval.start_ns, interval.end_ns));
         }
-        let before = intervals.iter().filter(|(generation, ..)| *generation == 0);
+        let before = intervals.iter().filter(|(generation, ..)| *generation < 2);
         assert!(before.clone().all(|(_, start_ns, end_ns)| start_ns == end_ns), "{intervals:?}");
-        let first = intervals.iter().find(|(generation, ..)| *generation == 1);
+        let first = intervals.iter().find(|(generation, ..)| *generation == 2);
         assert_eq!(first.map(|(_, start_ns, _)| *start_ns), Some(since_ns));
     }
 }

@@ -30,8 +30,6 @@ pub(super) struct LoadSetting {
     /// The program that generates the requests. Building a program may take 0.1 s, so the thread that changes the knobs
     /// builds it.
     pub(super) program: Arc<Program>,
-    /// Whether the workers open their connections even though the load is still off.
-    pub(super) opens_early: bool,
     /// The workloads whose prefill is done.
     pub(super) filled: Vec<Arc<Workload>>,
 }
@@ -160,8 +158,7 @@ impl LoadSetting {
         let knobs = Knobs::default();
         let program = super::testing::program();
         let phase = Phase::Measured { until_ns: None, quota: None };
-        let (opens_early, filled) = (false, Vec::new());
-        Self { generation, knobs, since_ns: 0, slip_ns: 0, phase, program, opens_early, filled }
+        Self { generation, knobs, since_ns: 0, slip_ns: 0, phase, program, filled: Vec::new() }
     }
 }
 

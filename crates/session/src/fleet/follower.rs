@@ -33,6 +33,11 @@ const LONGEST_LEAD_NS: u64 = 10 * SECOND_NS;
 /// The time before a setting takes effect in which the agent only waits for this moment. The agent adds the time to
 /// send a report, which is a round trip of the bus (twice the possible error of the clock).
 const SOON_NS: u64 = 150_000_000;
+/// The longest time that the agent only waits.
+const MOST_WAIT_NS: u64 = 3 * SECOND_NS;
+/// The time for which the agent still does nothing else after a setting takes effect, so that the first requests are on
+/// time.
+const CALM_NS: u64 = 20_000_000;
 /// The time that an agent needs to read orders, in addition to the time above.
 const READ_NS: u64 = 200_000_000;
 /// The longest wait for the end of the load.
@@ -164,9 +169,6 @@ impl Follower {
         if turn.since_ns > now_ns + LONGEST_LEAD_NS {
             return Err("the setting begins more than ten seconds from now".to_owned());
         }
-        if permitted.knobs.load {
-            self.load.open_early(permitted.knobs.clients);
-        }
         self.coming.push_back((permitted, share));
         self.begin_coming();
         self.turn = Some((turn, checked.clone()));
@@ -194,6 +196,9 @@ impl Follower {
                 self.records.begin_segment(Segment::new(seconds(own.since_ns), own.generation, knobs));
             }
             self.in_force = self.coming.pop_front().map(|(turn, _)| turn);
+            // The workers begin by their own timers.
+            let wait_ns = (own.since_ns + CALM_NS).saturating_sub(self.clock.now_ns()).min(MOST_WAIT_NS);
+            std::thread::sleep(Duration::from_nanos(wait_ns));
         }
         false
     }

@@ -109,6 +109,8 @@ pub(super) struct Worker {
     /// Whether the worker waits until the server's host name is resolved.
     awaits_endpoints: bool,
     setting: Arc<LoadSetting>,
+    /// The time when the next setting takes effect, in ns. `None` if there is no next setting.
+    coming_ns: Option<u64>,
     /// The state of a cluster, or `None` without a cluster.
     spread: Option<Box<WorkerCluster>>,
     clients: WorkerClients,
@@ -210,6 +212,7 @@ impl Worker {
             failure: None,
             buffer: vec![0; READ_BUFFER].into(),
             setting,
+            coming_ns: None,
             timeout_ns: u64::try_from(setup.plan.timeout.as_nanos()).unwrap_or(u64::MAX),
             endpoint: 0,
             awaits_endpoints: false,

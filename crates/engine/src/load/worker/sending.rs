@@ -67,7 +67,10 @@ impl Worker {
         let due = may_write.then(|| self.pace.wake_window(now_ns, slack_ns)).flatten();
         if self.awaits_record {
             until_ns = until_ns.min(now_ns + LOOK_FOR_RECORD_NS);
-        } else if let Some(window) = due.or_else(|| self.think_window(now_ns)) {
+        }
+        let due = due.or_else(|| self.think_window(now_ns)).filter(|_| !self.awaits_record);
+        let coming = self.coming_ns.map(|since_ns| since_ns..=since_ns);
+        if let Some(window) = due.into_iter().chain(coming).min_by_key(|window| *window.start()) {
             if *window.start() <= now_ns {
                 return Ok(Duration::ZERO);
             }

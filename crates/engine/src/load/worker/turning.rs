@@ -9,9 +9,9 @@ use crate::{
 };
 
 impl Worker {
-    /// Applies the current knobs. A worker checks the knobs each time it reads the clock for due requests. A worker
-    /// does not wait until the engine wakes it. A worker that waits would still send some requests at the old rate
-    /// after a change of the knobs.
+    /// Applies the current knobs, or waits until they take effect. A worker checks the knobs each time it reads the
+    /// clock for due requests. A worker does not wait until the engine wakes it. A worker that waits would still send
+    /// some requests at the old rate after a change of the knobs.
     #[inline]
     pub(super) fn take_setting(&mut self) {
         if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {
@@ -22,6 +22,13 @@ impl Worker {
     #[cold]
     fn apply_setting(&mut self) {
         let new = self.setup.settings.load_full();
+        self.coming_ns = (new.since_ns > self.seen_ns).then_some(new.since_ns);
+        if self.coming_ns.is_some() {
+            if new.knobs.load && !self.setting.knobs.load {
+                self.want_clients(new.knobs.clients);
+            }
+            return;
+        }
         let (since_ns, is_turn) = (new.since_ns, new.generation != self.setting.generation);
         if is_turn {
             // Requests that were due before the change are sent and counted in the old phase.
@@ -42,9 +49,6 @@ impl Worker {
         }
         self.pace.slip_to(self.setting.slip_ns);
         if !is_turn {
-            if self.setting.opens_early {
-                self.want_clients();
-            }
             return;
         }
         let connected = self.clients.connected() as u32;
@@ -66,10 +70,9 @@ impl Worker {
         }
     }
 
-    /// Sets the number of clients, and thus opens and closes connections.
-    fn want_clients(&mut self) {
+    /// Sets the number of clients of all agents together, and thus opens and closes connections.
+    fn want_clients(&mut self, all: u32) {
         let share = self.setup.share();
-        let all = self.setting.knobs.clients;
         self.spread.iter_mut().for_each(|spread| spread.follow_clients(all, share));
         let seed = self.setup.plan.seed;
         let draws_of = |i: usize| {
@@ -80,12 +83,11 @@ impl Worker {
     }
 
     /// Applies the number of clients and the rate of the knobs. While the load is off, open connections stay open.
-    /// Before the load is switched on for the first time, no connection is opened, unless the setting requires it. Due requests that were not sent at
-    /// the old rate are counted in the old segment. These requests count as unsent if the load is switched off, and as
-    /// shed otherwise. If `were_limited` is true, these requests also count against the limit on requests.
+    /// Due requests that were not sent at the old rate are counted in the old segment. These requests count as unsent if
+    /// the load is switched off, and as shed otherwise. If `were_limited` is true, these requests also count against the limit on requests.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
-        if self.setting.knobs.load || self.setting.opens_early || self.clients.how_many_wanted() > 0 {
-            self.want_clients();
+        if self.setting.knobs.load || self.clients.how_many_wanted() > 0 {
+            self.want_clients(self.setting.knobs.clients);
         }
         let (knobs, share) = (&self.setting.knobs, self.setup.share());
         let of = share.of.min(knobs.clients as usize);
