@@ -323,7 +323,7 @@ fn what_is_counted_on_a_real_opensearch_is_what_its_index_counts() {
     let uri = format!("http://127.0.0.1:{}/", server.port);
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script").display().to_string();
-    fs::write(&script, "at 0s clients 4\nat 5s load off\nat 3600s end\n").unwrap();
+    fs::write(&script, "at 0s clients 4\nat 20s load off\nat 3600s end\n").unwrap();
     let load =
         [&uri, "--headless", "--json", "--yes", "--workload", "opensearch", "-r", "20", "--script", &script];
     let running = Running::start(redyno(&load));
