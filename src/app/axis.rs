@@ -89,7 +89,8 @@ impl TimeAxis {
         self.of_number(number_at(t_s, self.step_s))
     }
 
-    /// Returns the column that contains the moment `t_s`, as [`interval_at`] does. `known_s` is the latest known moment.
+    /// Returns the column that contains the moment `t_s`, as [`interval_at`] does. `known_s` is the latest known
+    /// moment.
     pub fn column_at(&self, t_s: f64, known_s: f64) -> Option<u16> {
         self.of_number(interval_at(t_s, known_s, self.step_s))
     }

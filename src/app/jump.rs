@@ -61,8 +61,8 @@ impl Model {
         moments.get(next).or(moments.first()).copied()
     }
 
-    /// Returns the worst moment of each of the worst minutes, the worst first. In a frozen view, these are minutes before
-    /// the moment of freezing.
+    /// Returns the worst moment of each of the worst minutes, the worst first. In a frozen view, these are minutes
+    /// before the moment of freezing.
     fn worst_moments(&self) -> Vec<f64> {
         let is_measured = |measure: &Measure| self.track().shown().worst(*measure).is_some();
         let Some(measure) = [Measure::Service, Measure::Ping].into_iter().find(is_measured) else {

@@ -44,8 +44,8 @@ pub struct ExportArgs {
     /// server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
-    /// With --format hgrm: the latencies to export, 'response', 'delivery', 'handover', 'invalidation' or the name of an
-    /// operation [default: service times of all operations]
+    /// With --format hgrm: the latencies to export, 'response', 'delivery', 'handover', 'invalidation' or the name of
+    /// an operation [default: service times of all operations]
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
     /// If the recording has several targets: the number of the target to export, starting at 0

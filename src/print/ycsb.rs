@@ -130,8 +130,8 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
 /// UPDATE.
 const READ_MODIFY_WRITE: &str = "READ-MODIFY-WRITE";
 
-/// Adds the parts of each READ-MODIFY-WRITE to READ and UPDATE. As in YCSB, the response times of both parts begin at the
-/// due time of the whole operation.
+/// Adds the parts of each READ-MODIFY-WRITE to READ and UPDATE. As in YCSB, the response times of both parts begin at
+/// the due time of the whole operation.
 pub(super) fn add_steps(operations: &mut BTreeMap<String, OperationInterval>) {
     let Some(whole) = operations.get(READ_MODIFY_WRITE).cloned() else { return };
     let StepTimes { first, first_response, missed, later } =

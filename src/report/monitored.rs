@@ -179,7 +179,8 @@ pub(crate) fn commands(timeline: &Timeline) -> ReportTable {
     table
 }
 
-/// Returns whether a command of this name, such as `exec` or `evalsha`, runs other commands, which the server also counts.
+/// Returns whether a command of this name, such as `exec` or `evalsha`, runs other commands, which the server also
+/// counts.
 fn runs_others(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name == "exec" || name.starts_with("eval") || name.starts_with("fcall")

@@ -74,8 +74,8 @@ impl<T> PointSeries<T> {
         }
     }
 
-    /// Adds a point. The point is joined with the last point of the same segment if both points are within one step. The
-    /// points are also joined if one of them is very short.
+    /// Adds a point. The point is joined with the last point of the same segment if both points are within one step.
+    /// The points are also joined if one of them is very short.
     fn add(&mut self, point: SeriesPoint<T>) {
         let step_s = self.step_s;
         let is_one = |last: &SeriesPoint<T>| {

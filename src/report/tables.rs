@@ -166,7 +166,8 @@ fn errors(account: &NodeReport) -> ReportTable {
     ReportTable::of("Errors", &["what", "kind", "first message", "count"], 3, rows.collect())
 }
 
-/// Returns the text of an event. If the recording has all arguments of a command in the slow log, these arguments follow.
+/// Returns the text of an event. If the recording has all arguments of a command in the slow log, these arguments
+/// follow.
 fn in_full(line: FoldedEvents) -> String {
     match &line.last.event.what {
         EventKind::SlowCommand { arguments, .. } | EventKind::LargeCommand { arguments, .. }

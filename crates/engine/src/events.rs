@@ -101,7 +101,8 @@ event_kinds! {
     InfoRefused { cause: String } "figures refused" cause;
     /// The server refuses a command. The other commands continue.
     NotPermitted { cause: String } "not permitted" format!("{cause}; others continue");
-    /// A new slow log entry, with its duration, its command and first argument, its client, and the arguments that the server stored.
+    /// A new slow log entry, with its duration, its command and first argument, its client, and the arguments that the
+    /// server stored.
     SlowCommand {
         us: u64,
         command: String,
@@ -111,7 +112,8 @@ event_kinds! {
         let _ = arguments;
         format!("{} {command}{}", micros(*us), after(" from ", client))
     };
-    /// The number of further slow log entries of the same poll without their own event. redyno could not read `unread` of these entries.
+    /// The number of further slow log entries of the same poll without their own event. redyno could not read `unread`
+    /// of these entries.
     MoreSlowCommands {
         entries: u64,
         #[serde(default)] unread: u64
@@ -124,7 +126,8 @@ event_kinds! {
     SlowBefore { entries: u64, calls: u64, command: String, us: u64 } "slowlog" format!(
         "before this session: {calls} of the last {entries} entries are {command}; the slowest took {}", micros(*us)
     );
-    /// A new entry of COMMANDLOG about a large `request` or `reply` (the value of `part`). The other fields are as in `SlowCommand`.
+    /// A new entry of COMMANDLOG about a large `request` or `reply` (the value of `part`). The other fields are as in
+    /// `SlowCommand`.
     LargeCommand {
         bytes: u64,
         part: String,
@@ -151,7 +154,8 @@ event_kinds! {
         format!("a snapshot {}", ended(*length_s, outcome));
     /// A child process began to rewrite the append-only file.
     RewriteBegan "aof rewrite" "began";
-    /// A rewrite of the append-only file ended. The length is unknown if the whole rewrite took place between two polls.
+    /// A rewrite of the append-only file ended. The length is unknown if the whole rewrite took place between two
+    /// polls.
     RewriteEnded { length_s: Option<f64>, outcome: String } "aof rewrite" ended(*length_s, outcome);
     /// Keys are evicted. `keys` is the number of keys that were evicted in the first second.
     EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", count_with_noun(*keys, "key"));
@@ -193,7 +197,8 @@ event_kinds! {
     NodeLeft { address: String } "left" format!("{address} has left the cluster");
     /// A node that had left has slots again, or is a replica again.
     NodeBack { address: String } "joined" format!("{address} is in the cluster again");
-    /// An agent of the fleet takes part in the load. The agent's clock is known with an error of at most `error_us` microseconds.
+    /// An agent of the fleet takes part in the load. The agent's clock is known with an error of at most `error_us`
+    /// microseconds.
     AgentJoined { agent: usize, host: String, error_us: f64 } "agent joined"
         format!("agent {agent} on {host} takes part; its clock is known to ± {error_us:.0} µs");
     /// Agent number `agent` of the fleet does not report any more.
@@ -214,7 +219,8 @@ event_kinds! {
     BusLost { cause: String } "bus lost" cause.clone();
     /// The bus of the fleet answers again.
     BusBack "bus back" "the bus answers again".to_owned();
-    /// Server `to` answers in place of `from`. Good replies were missing for `length_s`, or up to `error_s` longer. Both times are 0 if no request was lost.
+    /// Server `to` answers in place of `from`. Good replies were missing for `length_s`, or up to `error_s` longer.
+    /// Both times are 0 if no request was lost.
     Failover { from: String, to: String, length_s: f64, error_s: f64, by: String, epoch: Option<u64>, cause: Option<String> } "failover" {
         let epoch = epoch.map_or_else(String::new, |epoch| format!(", epoch {epoch}"));
         let length = match *length_s {
@@ -225,7 +231,8 @@ event_kinds! {
     };
     /// The lag of this replica cannot be measured now, because of `cause`.
     LagUnmeasured { replica: String, cause: String } "lag" format!("{replica}: {cause}");
-    /// The measured lag of a replica: how many of redyno's test values it received in time, how many it did not receive, and the delays.
+    /// The measured lag of a replica: how many of redyno's test values it received in time, how many it did not
+    /// receive, and the delays.
     LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
         let unseen = if *unseen > 0 { format!("; {unseen} did not arrive in time") } else { String::new() };
         let after = |us: &f64| if *us > 0.0 { format!("within {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
@@ -234,7 +241,8 @@ event_kinds! {
     };
     /// The recall of searches for nearest vectors cannot be measured now, because of `cause`.
     RecallUnmeasured { cause: String } "recall" format!("not measured: {cause}");
-    /// The measured recall, 0 to 1, of searches for the `neighbours` nearest vectors: the mean, and the recall of the worst search.
+    /// The measured recall, 0 to 1, of searches for the `neighbours` nearest vectors: the mean, and the recall of the
+    /// worst search.
     RecallMeasured { searches: u64, neighbours: u64, mean: f64, least: f64 } "recall"
         format!("{mean:.4} of the {neighbours} nearest vectors were found (mean of {}; the worst {least:.2})", count_with_noun(*searches, "sample"));
     /// A replica's link to its master went up or down.
@@ -343,7 +351,8 @@ impl EventKind {
         self
     }
 
-    /// Returns whether the event concerns all nodes of the session. The record of such an event still has the number of one node.
+    /// Returns whether the event concerns all nodes of the session. The record of such an event still has the number of
+    /// one node.
     pub fn is_of_all_nodes(&self) -> bool {
         matches!(
             self,

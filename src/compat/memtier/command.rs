@@ -12,7 +12,8 @@ const DATA: &[u8] = b"__data__";
 const PLAIN: &[u8] = b":";
 
 impl UserCommand {
-    /// Parses a command: words separated by spaces, with quotes as in redis-cli. The first word must not be a placeholder.
+    /// Parses a command: words separated by spaces, with quotes as in redis-cli. The first word must not be a
+    /// placeholder.
     pub(super) fn read(text: &str) -> Option<Self> {
         let words = plain_words(text)?;
         let is_command = words.first().is_some_and(|name| ![KEY, DATA].contains(&name.as_slice()));

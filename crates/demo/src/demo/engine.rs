@@ -160,8 +160,8 @@ impl Engine {
     }
 }
 
-/// Runs a command, or queues it if the client is in a transaction. `slow` is the time by which a fault makes the command
-/// longer.
+/// Runs a command, or queues it if the client is in a transaction. `slow` is the time by which a fault makes the
+/// command longer.
 pub fn run_or_queue(
     state: &mut ServerState,
     (client, id): (usize, CommandId),

@@ -261,9 +261,9 @@ impl Load {
 
     /// Passes a setting that the session sent to this agent on to the workers. The workers apply the setting when it
     /// takes effect, unless the next setting comes earlier. If the setting switches the load on, the workers open the
-    /// connections at once, so that the load can begin without delay. The times of `turn` are on the clock of this process. This
-    /// clock is `slip_ns` ahead of the session's clock. If the setting is in effect already, only its times change. The
-    /// schedule of the requests then changes gradually.
+    /// connections at once, so that the load can begin without delay. The times of `turn` are on the clock of this
+    /// process. This clock is `slip_ns` ahead of the session's clock. If the setting is in effect already, only its
+    /// times change. The schedule of the requests then changes gradually.
     pub fn follow(&self, turn: &AgentSetting, slip_ns: i64) {
         let now = self.settings.load_full();
         let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);

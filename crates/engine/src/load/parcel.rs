@@ -190,8 +190,8 @@ pub(super) enum NodeRefusal {
     Moved(Box<[u8]>, u16),
     /// The slot is moving to the node at this host and port, which already has this key.
     Ask(Box<[u8]>, u16),
-    /// The request can be executed later. The error line begins with `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY` or
-    /// `MASTERDOWN`.
+    /// The request can be executed later. The error line begins with `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY`
+    /// or `MASTERDOWN`.
     Later(Box<[u8]>),
     /// The server sent another error line. The request may be sent again.
     Failed(Box<[u8]>),

@@ -3,8 +3,8 @@
 use super::{Operation, Together, Workload, WorkloadError};
 
 impl Workload {
-    /// Returns the workload with only these operations. An operation with weight 0 gets weight 1. The prefill leaves out
-    /// the keys that only other operations use.
+    /// Returns the workload with only these operations. An operation with weight 0 gets weight 1. The prefill leaves
+    /// out the keys that only other operations use.
     ///
     /// # Errors
     /// Fails if an operation does not exist. The error names the first missing operation.

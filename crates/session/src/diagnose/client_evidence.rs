@@ -40,7 +40,8 @@ pub(super) struct Evidence {
     pub(super) words: String,
 }
 
-/// The shortest time for which the wait for records is judged, in seconds. Opening a file alone takes some milliseconds.
+/// The shortest time for which the wait for records is judged, in seconds. Opening a file alone takes some
+/// milliseconds.
 const SHORTEST_READ_S: f64 = 0.25;
 /// Requests above one of these percentiles count as slow. The first percentile with enough samples is used.
 const SLOW_FROM: [&str; 3] = ["p99", "p95", "p90"];

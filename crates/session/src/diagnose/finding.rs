@@ -72,8 +72,8 @@ impl Finding {
         Self { rule, short, long, ..Self::default() }
     }
 
-    /// Returns a finding of this severity without a rule name. The [`ConditionRule`](super::rule::ConditionRule) adds its own
-    /// name.
+    /// Returns a finding of this severity without a rule name. The [`ConditionRule`](super::rule::ConditionRule) adds
+    /// its own name.
     pub(super) fn of(severity: Severity, short: impl Into<String>, long: impl Into<String>) -> Self {
         Self { severity, ..Self::new("", short, long) }
     }
@@ -117,7 +117,8 @@ impl Finding {
         self.severity > Severity::Note || self.is_news
     }
 
-    /// Returns the whole finding in one line: `client limit: thread load-0 uses 97 % of a core; run redyno on another host`.
+    /// Returns the whole finding in one line: `client limit: thread load-0 uses 97 % of a core; run redyno on another
+    /// host`.
     pub fn line(&self) -> String {
         let why = match self.is_brief && !self.evidence.is_empty() {
             true => self.evidence.join(", "),

@@ -142,7 +142,8 @@ impl Findings {
         self.watches.iter_mut().for_each(|watch| watch.rule.push_other(record));
     }
 
-    /// Takes the next record of the target. Returns a line for each warning or problem that begins or ends with this record.
+    /// Takes the next record of the target. Returns a line for each warning or problem that begins or ends with this
+    /// record.
     pub fn push(&mut self, record: &Record) -> Vec<String> {
         if let Record::Event(Event { t_s, what: EventKind::NotRecorded { .. }, .. }) = record {
             self.end_before_gap(*t_s);

@@ -44,8 +44,8 @@ pub struct TimeSpent {
     pub ours_us: f64,
     /// The time on the network, in both directions.
     pub wire_us: f64,
-    /// The time that a request or reply waits in the server's sockets, or for other commands. If all clients of the load are busy, the wait for a
-    /// free client is added. An unknown execution time is included in this wait.
+    /// The time that a request or reply waits in the server's sockets, or for other commands. If all clients of the
+    /// load are busy, the wait for a free client is added. An unknown execution time is included in this wait.
     pub waits_us: f64,
     /// The execution time in the server. `None` if the server does not report this time.
     pub execution_us: Option<f64>,
@@ -102,8 +102,8 @@ impl TimeSpent {
         self.ours_us + self.wire_us + self.waits_us + self.execution_us.unwrap_or_default()
     }
 
-    /// Returns the parts with their names, in the order in which a request passes them. If the execution is unknown, the
-    /// time in the server is one part.
+    /// Returns the parts with their names, in the order in which a request passes them. If the execution is unknown,
+    /// the time in the server is one part.
     pub fn parts(&self) -> Vec<(&'static str, f64)> {
         let mut parts = vec![("ours", self.ours_us), ("wire", self.wire_us)];
         match self.execution_us {

@@ -30,8 +30,8 @@ pub struct GatheredAgents {
 /// `None` if a signal arrives first.
 ///
 /// # Errors
-/// Fails if the bus does not answer at first, if an agent does not match this session, or if `check` fails. The error is
-/// one line.
+/// Fails if the bus does not answer at first, if an agent does not match this session, or if `check` fails. The error
+/// is one line.
 pub fn gather(
     (target, name): (&Target, &FleetName),
     agents: usize,

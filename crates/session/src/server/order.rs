@@ -48,8 +48,8 @@ pub(super) enum OrderStep {
     AtOnce,
     /// A poll precedes the order.
     AfterPoll,
-    /// The target's name is looked up before the order. If the name leads to another server now, redyno connects to this
-    /// server after the order.
+    /// The target's name is looked up before the order. If the name leads to another server now, redyno connects to
+    /// this server after the order.
     FollowName,
 }
 

@@ -164,8 +164,8 @@ pub(super) struct LostPings {
 }
 
 impl LostPings {
-    /// Adds a loss at `at_ns`. An outage is reported once, even if later attempts to connect fail with another error. An
-    /// error reply of the server, such as WRONGPASS, is always reported.
+    /// Adds a loss at `at_ns`. An outage is reported once, even if later attempts to connect fail with another error.
+    /// An error reply of the server, such as WRONGPASS, is always reported.
     pub(super) fn lost(&mut self, at_ns: u64, cause: String, is_reply: bool) -> Option<(u64, EventKind)> {
         if !std::mem::replace(&mut self.is_lost, true) || is_reply {
             self.waiting = Some((at_ns, cause));

@@ -274,7 +274,8 @@ pub struct Segment {
     pub segment: u32,
     /// The settings.
     pub knobs: Knobs,
-    /// The summary of the trace that the load sends; `None` without a trace. The settings of a recording lack the trace.
+    /// The summary of the trace that the load sends; `None` without a trace. The settings of a recording lack the
+    /// trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
     /// The summary of the file with the times of the requests; `None` without such a file.

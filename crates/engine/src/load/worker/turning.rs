@@ -83,8 +83,9 @@ impl Worker {
     }
 
     /// Applies the number of clients and the rate of the knobs. While the load is off, open connections stay open.
-    /// Due requests that were not sent at the old rate are counted in the old segment. These requests count as unsent if
-    /// the load is switched off, and as shed otherwise. If `were_limited` is true, these requests also count against the limit on requests.
+    /// Due requests that were not sent at the old rate are counted in the old segment. These requests count as unsent
+    /// if the load is switched off, and as shed otherwise. If `were_limited` is true, these requests also count against
+    /// the limit on requests.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         if self.setting.knobs.load || self.clients.how_many_wanted() > 0 {
             self.want_clients(self.setting.knobs.clients);

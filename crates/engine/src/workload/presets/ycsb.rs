@@ -117,7 +117,8 @@ impl Properties {
         asked.map(operation).collect()
     }
 
-    /// Returns the kinds of values. A field of a document is in base64 when it is inserted, and plain when it is updated.
+    /// Returns the kinds of values. A field of a document is in base64 when it is inserted, and plain when it is
+    /// updated.
     fn values(&self) -> BTreeMap<String, ValueKind> {
         let plain = ValueKind { size: Size::Bytes(self.field_length), ..ValueKind::default() };
         let plain = (self.group == RecordType::JsonDocument).then_some(("plain", plain));

@@ -15,7 +15,8 @@ impl Timeline {
         self.session().map_or(0.0, |session| session.from_s).clamp(0.0, self.now_s)
     }
 
-    /// Returns the measured length of the session so far, in seconds. Times between the files of a recording are left out.
+    /// Returns the measured length of the session so far, in seconds. Times between the files of a recording are left
+    /// out.
     pub fn measured_s(&self) -> f64 {
         (self.now_s - self.begins_s() - self.unrecorded_s).max(0.0)
     }
