@@ -4,7 +4,7 @@
 //! `everysec`, the main thread waits only if the fsync in the background has not finished after two seconds
 //! (`aof_delayed_fsync`).
 
-use super::{Finding, Severity, now::RecentState};
+use super::{Finding, Severity, now::RecentState, slow_calls::of_slow_log};
 use crate::{events::EventKind, gauge::Gauge, units};
 
 /// The time for which an event of the latency monitor counts as recent, in seconds.
@@ -49,11 +49,13 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let share = waiting as f64 / samples.max(1) as f64;
     let is_seen = waiting >= WAITING || stands && waiting > 0;
     let seen = is_seen.then(|| format!("the main thread waited for I/O in {waiting} of {samples} samples"));
-    // A busy disk is a sufficient reason, even if the server has no free CPU time.
+    // A busy disk is a sufficient reason, even if the server has no free CPU time. Otherwise, slow commands explain
+    // slow PINGs.
+    let is_busy = disk.is_some() || is_seen;
     let waits = is_always
-        && (now.has_time() || disk.is_some() || is_seen)
+        && (is_busy || now.has_time() && of_slow_log(now).is_empty())
         && writes(now)
-        && (slowed.is_some() || stands && (disk.is_some() || is_seen));
+        && (slowed.is_some() || stands && is_busy);
     if slow.is_none() && delayed.is_none() && !waits {
         return None;
     }
@@ -101,6 +103,25 @@ mod tests {
         assert_eq!((found.rule, found.severity), ("disk", Severity::Warning));
         assert_eq!(found.long, "appendfsync always: each write waits for the disk");
         assert_eq!(found.evidence[1], "disk 97 % busy, 2.10 ms per request");
+    }
+
+    #[test]
+    fn pings_that_wait_for_a_slow_command_are_not_explained_by_an_idle_disk() {
+        let rules = |disk| {
+            let found = found(9, move |second| {
+                always(second);
+                second.status.gauges.set(Gauge::Unsaved, Some(f64::from(second.n) * 50.0));
+                second.host.gauges.set(Gauge::HostDisk, Some(disk));
+                second.ping(&[(200_000, 90), (60_000_000, 10)]);
+                let command = "EVAL return 1".to_owned();
+                let slow =
+                    EventKind::SlowCommand { us: 60_000, command, client: None, arguments: Vec::new() };
+                second.events.push(slow);
+            });
+            found.iter().map(|found| found.rule).filter(|rule| *rule != "settings").collect::<Vec<_>>()
+        };
+        assert!(!rules(0.02).contains(&"disk"), "{:?}", rules(0.02));
+        assert!(rules(0.97).contains(&"disk"), "{:?}", rules(0.97));
     }
 
     #[test]

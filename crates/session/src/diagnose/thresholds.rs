@@ -217,7 +217,10 @@ pub(super) fn output(now: &RecentState, stands: bool) -> Option<Finding> {
     // If a replica is behind, the longest buffer is that of the replica, which has its own finding.
     let behind = now.gauge(Gauge::ReplicaLag).unwrap_or_default();
     let is_replica = now.gauge(Gauge::OutputBuffer).is_some_and(|bytes| behind >= bytes / 2.0);
-    let mut finding = of(if is_replica && behind > 0.0 { &OUTPUT[..1] } else { &OUTPUT }, now, stands)?;
+    // The server reports the longest buffer of the last seconds. Its client may have gone.
+    let is_gone = now.gauge(Gauge::ClientMemory).is_some_and(|bytes| bytes < OUTPUT[1].from / 2.0);
+    let is_left_out = is_replica && behind > 0.0 || is_gone;
+    let mut finding = of(if is_left_out { &OUTPUT[..1] } else { &OUTPUT }, now, stands)?;
     let least = now.gauge(Gauge::OutputBuffer).unwrap_or_default() / 2.0;
     let client = callers::with_output(now, least);
     // If the server has closed the connection already, another client may have the largest buffer now.
@@ -316,5 +319,17 @@ mod tests {
         assert_eq!(full(|_| true, true), [("network full", false, evidence.clone())]);
         assert_eq!(full(|_| true, false), [("network full", true, evidence)]);
         assert_eq!(full(|n| n == 4, true), []);
+    }
+
+    #[test]
+    fn the_longest_buffer_of_the_last_seconds_is_no_finding_after_its_client_has_gone() {
+        let rules = |memory| {
+            let found = found(9, move |second| {
+                set(second, Gauge::OutputBuffer, 60e6);
+                set(second, Gauge::ClientMemory, if second.n < 5 { 58e6 } else { memory });
+            });
+            found.iter().map(|found| found.rule).collect::<Vec<_>>()
+        };
+        assert_eq!((rules(58e6), rules(1e5)), (vec!["output buffers"], Vec::new()));
     }
 }
