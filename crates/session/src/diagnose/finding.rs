@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::protocol::DialectWords;
+use super::memcached_advice;
+use crate::protocol::{Dialect, DialectWords};
 
 redyno_engine::named_values! {
     /// The severity of a finding.
@@ -102,7 +103,13 @@ impl Finding {
 
     /// Uses the words of a dialect.
     #[must_use]
-    pub(super) fn worded(self, words: &DialectWords) -> Self {
+    pub(super) fn worded(mut self, words: &DialectWords) -> Self {
+        if words.server == Dialect::Memcached.words().server {
+            self.long = memcached_advice::of(&self.long).unwrap_or(self.long);
+            if let Some(next) = memcached_advice::of(&self.next) {
+                (self.next, self.next_at_screen) = (next, None);
+            }
+        }
         Self {
             short: words.worded(self.short),
             long: words.worded(self.long),

@@ -38,6 +38,7 @@ mod hit_rate;
 mod hot_slot;
 mod io_threads;
 mod lost_agents;
+mod memcached_advice;
 mod misses;
 mod network;
 mod now;
