@@ -21,6 +21,9 @@ const FAR_NS: u64 = 2_000_000;
 /// The shortest PING that may have waited for a TCP retransmission, in nanoseconds. Linux waits at least 200 ms before
 /// it sends a packet again.
 const RESENT_NS: u64 = 180_000_000;
+/// After a pause of the server, the last delayed PINGs waited only a moment. PINGs whose median is more than this many
+/// times the fastest one waited for such a pause.
+const UNEVEN: u64 = 10;
 /// Lost packets are counted over this period, in seconds.
 const LOSS_S: f64 = 10.0;
 /// If at least this many reports have a late PING, packets count as lost. A single pause of the server or of
@@ -36,7 +39,10 @@ const RESENT: f64 = 1.0;
 pub(super) fn slower(now: &RecentState, _: bool) -> Option<Finding> {
     let times = now.pings.now?;
     let usual = now.pings.usual.filter(|usual| {
-        times.min_ns >= usual.min_ns.saturating_mul(TIMES) && times.min_ns - usual.min_ns >= RISE_NS
+        let is_pause = times.p50_ns > times.min_ns.saturating_mul(UNEVEN);
+        times.min_ns >= usual.min_ns.saturating_mul(TIMES)
+            && times.min_ns - usual.min_ns >= RISE_NS
+            && !is_pause
     });
     // A server that is busy answers some PINGs at once, and others late.
     let is_even = times.p50_ns <= times.min_ns + times.min_ns / 2;
@@ -151,6 +157,16 @@ mod tests {
         assert!(found.next.contains("mtr") && slower(0).next.starts_with("the TCP round trip is short"));
         assert_eq!(slower(1).severity, Severity::Note, "a long path to another machine can be normal");
         assert_eq!(slower(0).severity, Severity::Warning, "the path to a server on this machine is short");
+    }
+
+    #[test]
+    fn a_server_that_paused_is_no_longer_path() {
+        let paused = found(40, |second| {
+            if second.n >= 30 {
+                second.ping(&[(2_490_000, 10), (872_000_000, 50), (2_000_000_000, 40)]);
+            }
+        });
+        assert!(paused.iter().all(|found| found.rule != "network"), "{paused:?}");
     }
 
     /// Adds calls of a command to a second. The calls take `ms` milliseconds in total.
