@@ -105,7 +105,7 @@ fn interval(tick: u64, segment: u32) -> String {
 }
 
 #[test]
-#[ignore = "long: a minute of reports, at their rhythm"]
+#[ignore = "long: needs an optimised build, as tests/long makes it, to keep the rhythm of the reports"]
 fn a_thousand_agents_are_joined_and_the_bus_stays_small() {
     let fleet = Fleet::start();
     let mut pipe = Pipe(BufReader::new(TcpStream::connect(("127.0.0.1", fleet.bus.port())).unwrap()));
