@@ -214,7 +214,7 @@ event_kinds! {
         match agent { Some(agent) => format!("agent {agent}: {cause}"), None => cause.clone() };
     /// Reports of an agent are missing, so the requests in these reports are not counted.
     ReportsLost { agent: usize, reports: u64 } "reports lost"
-        format!("{} of agent {agent} did not arrive or were damaged; the requests in {} are not counted", count_with_noun(*reports, "report"), if *reports == 1 { "it" } else { "them" });
+        format!("{} of agent {agent} did not arrive intact; the requests in {} are not counted", count_with_noun(*reports, "report"), if *reports == 1 { "it" } else { "them" });
     /// The bus of the fleet does not answer.
     BusLost { cause: String } "bus lost" cause.clone();
     /// The bus of the fleet answers again.
