@@ -63,13 +63,13 @@ use text::{after, ended, latency_s, micros, quoted_empty};
 use crate::units::{self, count_with_noun, lines_with_verb};
 
 macro_rules! event_kinds {
-    ($(#[doc = $what:literal] $event:ident $({ $($(#[$serde:meta])? $field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
+    ($($(#[doc = $what:literal])+ $event:ident $({ $($(#[$serde:meta])? $field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
         /// An event. Texts from the server were cleaned by [`untrusted`](crate::untrusted), and are safe to show.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "event", rename_all = "snake_case")]
         #[expect(missing_docs, reason = "the name of each field says what it is, and its unit")]
         pub enum EventKind {
-            $(#[doc = $what] $event $({ $($(#[$serde])? $field: $of),* })?,)*
+            $($(#[doc = $what])+ $event $({ $($(#[$serde])? $field: $of),* })?,)*
         }
 
         impl EventKind {
