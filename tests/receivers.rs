@@ -8,6 +8,7 @@ use crate::{
     support::{
         Server,
         program::{Running, redyno, run},
+        sentinels::Sentinels,
         wait_for,
     },
 };
@@ -71,6 +72,23 @@ fn receivers_are_listed_only_in_the_segments_that_send_them_messages() {
     }
 }
 
+/// Waits until `server` publishes notifications, and the session receives them. Then ends the session.
+fn receives_from(server: &Server, running: Running) {
+    let value = || {
+        server.cli(&["CONFIG", "GET", "notify-keyspace-events"]).lines().nth(1).unwrap_or_default().to_owned()
+    };
+    wait_for("the letters", || (value() == "$K").then_some(()));
+    let receipts = || {
+        let lines = running.out();
+        lines.split("\"invalidation\":{\"count\":").skip(1).filter(|rest| !rest.starts_with("0,")).count()
+    };
+    let before = receipts();
+    wait_for("more receipts", || (receipts() > before).then_some(()));
+    running.signal(Signal::INT);
+    running.end_of_writing();
+    assert_eq!((value().as_str(), server.cli(&["DBSIZE"]).as_str()), ("", "0"));
+}
+
 #[test]
 fn a_restarted_server_publishes_its_notifications_again_and_loses_them_at_the_end() {
     let mut server = Server::redis().start();
@@ -79,17 +97,17 @@ fn a_restarted_server_publishes_its_notifications_again_and_loses_them_at_the_en
     receivers(&server, &running);
     server.kill();
     server.restart();
-    let value = |server: &Server| {
-        server.cli(&["CONFIG", "GET", "notify-keyspace-events"]).lines().nth(1).unwrap_or_default().to_owned()
-    };
-    wait_for("the letters", || (value(&server) == "$K").then_some(()));
-    let receipts = || {
-        let lines = running.out();
-        lines.split("\"invalidation\":{\"count\":").skip(1).filter(|rest| !rest.starts_with("0,")).count()
-    };
-    let before = receipts();
-    wait_for("receipts after the restart", || (receipts() > before).then_some(()));
-    running.signal(Signal::INT);
-    running.end_of_writing();
-    assert_eq!((value(&server).as_str(), server.cli(&["DBSIZE"]).as_str()), ("", "0"));
+    receives_from(&server, running);
+}
+
+#[test]
+fn the_new_primary_of_a_failover_publishes_notifications_too() {
+    let ([mut old, new], sentinels) = Sentinels::of_pair(Server::redis);
+    let uri = sentinels.uri();
+    let mut args = session(&uri, "keyspace", &["--rate", "200", "-c", "2"]);
+    args[0] = "-u";
+    let running = Running::start(redyno(&args));
+    receivers(&old, &running);
+    old.kill();
+    receives_from(&new, running);
 }

@@ -1,6 +1,6 @@
 //! Switches a server's keyspace notifications on. A setup adds letters to `notify-keyspace-events`. At the end, the
-//! session restores this parameter like every other parameter that the session set. A restarted server has lost the
-//! letters, and gets them again.
+//! session restores this parameter like every other parameter that the session set. A restarted server and the new
+//! primary after a failover lack the letters, and get them again.
 
 use super::{
     Ledger, ServerError, TunedParameter, config,
@@ -36,7 +36,7 @@ pub(super) async fn add(
         .map(drop)
 }
 
-/// Adds the letters again that the session had added before the server was restarted.
+/// Adds the letters again that the session had added before the server was restarted or replaced.
 pub(super) async fn add_again(
     wire: &RedisSender,
     target: &Target,

@@ -173,7 +173,7 @@ struct ControlState {
     ledger: Option<Ledger>,
     /// The last reported reason why the marker cannot be written.
     marker_trouble: Option<EventKind>,
-    /// Whether the server was restarted, and may lack the notifications that a setup had switched on.
+    /// Whether the server was restarted or replaced, and may lack the notifications that a setup had switched on.
     is_restarted: bool,
     back_off: BackOff,
 }
@@ -231,6 +231,7 @@ impl ControlState {
     fn note_server(&mut self, server: Option<SocketAddr>) {
         if self.server.is_some() && self.server != server {
             self.poller.change_server();
+            self.is_restarted = true;
         }
         self.server = server;
     }
