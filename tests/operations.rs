@@ -191,6 +191,10 @@ fn an_operation_that_is_cut_off_has_one_end() {
         server.cli(&["SET", "redyno:word", "text"]);
         let mut session = Driven::start(&plan(at_port(server.port())), Knobs { pipeline: 200, ..knobs() });
         session.wait_for_work(1, 20, ENOUGH);
+        server.pause();
+        session.wait_for("requests without a reply", |records| {
+            crate::support::session::intervals(records).last().filter(|interval| interval.ops == 0).map(drop)
+        });
         server.kill();
         session.wait_for("the loss", |records| {
             let mut intervals = crate::support::session::intervals(records);
