@@ -73,8 +73,7 @@ impl TimeSpent {
     /// estimates are for the commands of the load. Without a load, the first estimate is for PING, and the
     /// other estimates are for commands of other clients. Commands with the most time come first. There is no
     /// estimate without kernel timestamps of PINGs. Without load, there is also no estimate if PINGs with
-    /// unknown parts took most of the time. A request of the load has no estimate if PINGs waited longer for redyno
-    /// than this request took.
+    /// unknown parts took most of the time.
     pub(super) fn of(now: &RecentState) -> Vec<Self> {
         let Some(way) = PingPath::of(now) else { return Vec::new() };
         // A request of the load has its own times, also while redyno is stopped and PINGs have none.
@@ -149,10 +148,6 @@ impl PingPath {
         // A service time ends when the worker's poll returns. A sleeping worker wakes up as late as the PING thread. A
         // busy worker polls again after it has read the replies of its last poll.
         let unread_us = self.pickup_us.max(client.readable_to_read.mean_ns() / 1e3);
-        // Such PINGs were delayed more than the requests, so they are no measure of the requests.
-        if unread_us >= mean_us {
-            return None;
-        }
         // A reply that arrives while the worker reads others waits up to the receive lag for its timestamp.
         let held_us = unread_us.max(client.receive_lag.mean_ns() / 1e3).min(mean_us);
         let blocked = (lag_us - late_us) / mean_us.max(f64::MIN_POSITIVE);
@@ -173,6 +168,8 @@ impl PingPath {
         };
         let execution_us = of_operations.or_else(of_requests);
         let spent = |name: &str, n: f64, service_us: f64, execution_us: Option<f64>| {
+            // A request takes at least as long as the fastest PING between the two kernels.
+            let unread_us = unread_us.min((service_us - self.wire_us).max(0.0));
             let in_flight = Some(whole.ops_per_s * n / ops.max(1.0) * service_us / 1e6);
             let ours_us = late_us + blocked * held_us + unread_us;
             let spent = self.spent(name, ours_us, service_us - unread_us, execution_us);
@@ -180,14 +177,14 @@ impl PingPath {
             TimeSpent {
                 wire_us: spent.wire_us + wire_us,
                 waits_us: spent.waits_us + blocked * (mean_us - held_us) - wire_us,
+                error_us: self.error_us.min(service_us),
                 in_flight,
                 ..spent
             }
         };
         let mean_execution_us = execution_us.filter(|_| !requests.is_empty()).map(|us| us / ops.max(1.0));
         let mut all = vec![spent("load", ops, mean_us, mean_execution_us)];
-        let operations_of = operations.iter().filter(|(_, _, service_us)| *service_us > unread_us);
-        for (name, n, service_us) in operations_of.take(NAMED) {
+        for (name, n, service_us) in operations.iter().take(NAMED) {
             let alone = mean_execution_us.filter(|_| operations.len() == 1);
             all.push(spent(name, *n, *service_us, of_operation(name, *n).or(alone)));
         }
