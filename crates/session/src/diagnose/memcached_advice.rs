@@ -1,4 +1,6 @@
 //! The causes and the advice of findings in the words of memcached, which has other options and commands than Redis.
+//! The rules write their texts for Redis, and do not know this table. If you change a text of a rule, change it here,
+//! too: the test below fails if a finding about memcached still names an option or a command of Redis.
 
 /// Texts about Redis, each with the text about memcached.
 const TEXTS: [(&str, &str); 8] = [

@@ -21,8 +21,8 @@ const FAR_NS: u64 = 2_000_000;
 /// The shortest PING that may have waited for a TCP retransmission, in nanoseconds. Linux waits at least 200 ms before
 /// it sends a packet again.
 const RESENT_NS: u64 = 180_000_000;
-/// After a pause of the server, the last delayed PINGs waited only a moment. PINGs whose median is more than this many
-/// times the fastest one waited for such a pause.
+/// If the median PING takes more than this many times as long as the fastest one, the PINGs waited for a pause of the
+/// server. A longer path delays all PINGs alike, and a pause delays the first PINGs more than the last.
 const UNEVEN: u64 = 10;
 /// Lost packets are counted over this period, in seconds.
 const LOSS_S: f64 = 10.0;

@@ -13,8 +13,8 @@ use crate::{
     units,
 };
 
-/// The length of the examined period, in seconds. A receiver that loses its connection connects again
-/// within this period.
+/// The length of the examined period, in seconds. A receiver that loses its connection connects again within this
+/// period.
 const WINDOW_S: f64 = 2.0;
 /// A receiver is far slower than the others if its median is at least this multiple of the median of all receivers. If
 /// many receivers get each message in the same order, the median of the last receiver is about twice the median of all.
