@@ -1,4 +1,4 @@
-//! The frame rate of the screen for new data: at most ten frames a second, and fewer on a slow connection.
+//! The frame rate of the screen for new data: at most five frames a second, and fewer on a slow connection.
 //!
 //! ```text
 //!   redyno ──frame──► system's send queue ──4 kB/s──► terminal
@@ -17,7 +17,7 @@ use std::{
 };
 
 /// The shortest time between two frames.
-const SHORTEST: Duration = Duration::from_millis(100);
+const SHORTEST: Duration = Duration::from_millis(200);
 /// The longest time between two frames, unless a single frame takes longer.
 const LONGEST: Duration = Duration::from_secs(2);
 /// The longest send queue at which a frame for new data begins, in seconds. The queue will be empty after this time.
@@ -168,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_terminal_gets_ten_frames_a_second_and_a_slow_one_is_idle_half_of_the_time() {
-        assert_eq!(waits(0), 100);
-        assert_eq!(waits(30), 70);
+    fn a_fast_terminal_gets_five_frames_a_second_and_a_slow_one_is_idle_half_of_the_time() {
+        assert_eq!(waits(0), 200);
+        assert_eq!(waits(30), 170);
         assert_eq!(waits(400), 400);
     }
 

@@ -89,7 +89,7 @@ impl Session {
     }
 
     /// Returns the bytes per second during the next records. Each record causes a frame in this test, so there are more
-    /// frames than the program's ten frames per second.
+    /// frames than the program's five frames per second.
     fn bytes_a_second(&mut self) -> u64 {
         let before = self.sent.get();
         for _ in 0..LENGTH * 4 {
