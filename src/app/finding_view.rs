@@ -48,7 +48,7 @@ impl Model {
     }
 
     /// Returns the findings of a node at the moment shown.
-    pub(super) fn findings_of(&self, node: usize) -> Vec<Finding> {
+    pub fn findings_of(&self, node: usize) -> Vec<Finding> {
         let Some(findings) = self.watched_shown().get(node).map(|node| &node.findings) else {
             return Vec::new();
         };

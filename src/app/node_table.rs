@@ -2,9 +2,9 @@
 
 use super::{Direction, Model, NodeColumn, SortedTable};
 use crate::{
-    diagnose::Finding,
     gauge::Gauge,
-    server::SlotUse,
+    server::Status,
+    session::Event,
     session::timeline::{Level, NodeLoad, PingCell},
     stats::Latency,
 };
@@ -20,15 +20,11 @@ pub struct NodeRow<'a> {
     pub number: usize,
     /// The address of the node; empty until the session's first record arrives.
     pub address: &'a str,
-    /// The address of the present primary, if `address` names its Sentinels.
-    pub present: Option<&'a str>,
+    /// The last status of the server. `None` if the server has not answered yet.
+    pub status: Option<&'a Status>,
     /// The role that the server reports: `master` or `slave`. `left` if the node has left its cluster. Empty if the
     /// role is unknown.
     pub role: &'a str,
-    /// Whether the server is a node of a cluster.
-    pub is_of_cluster: bool,
-    /// The name and version of the server.
-    pub server: String,
     /// The number of a cluster's slots that the node owns. `None` without a cluster.
     pub slots: Option<u32>,
     /// The load on the node. `None` unless redyno generates load on a cluster.
@@ -42,22 +38,13 @@ pub struct NodeRow<'a> {
     pub ping: Latency,
     /// The counts of the PINGs in the last minute.
     pub pings: PingCell,
-    /// The present values of the gauges in [`NODE_GAUGES`], as text with units. The row of a replica has
-    /// `Behind` instead of `ReplicaLag`.
-    pub gauges: [Option<String>; NODE_GAUGES.len()],
-    /// The present values of the gauges in [`NODE_GAUGES`], as numbers.
-    pub values: [Option<f64>; NODE_GAUGES.len()],
-    /// The busiest slots, if the server keeps statistics of slots.
-    pub busy_slots: &'a [SlotUse],
-    /// The time of the last event, in seconds of the session, and its text.
-    pub event: Option<(f64, String)>,
+    /// The last event.
+    pub event: Option<&'a Event>,
     /// The start of the node's present outage, in seconds of the session, and its cause. `None` if the node answers.
     pub outage: Option<(f64, String)>,
-    /// The findings about the node, the most important first.
-    pub findings: Vec<Finding>,
 }
 
-use NodeColumn::{Event, Gauge as Of, Load, Node, Ops, Ping, Role, Share, Slots};
+use NodeColumn::{Gauge as Of, Load, Node, Ops, Ping, Role, Share, Slots};
 
 /// The columns after the address, the most important column first.
 pub const NODE_COLUMNS: [NodeColumn; 15] = [
@@ -76,7 +63,7 @@ pub const NODE_COLUMNS: [NodeColumn; 15] = [
     Of(3),
     Of(4),
     Of(2),
-    Event,
+    NodeColumn::Event,
 ];
 
 impl Default for SortedTable<NodeColumn, usize> {
@@ -111,8 +98,14 @@ impl NodeRow<'_> {
             Ops => self.ops_per_s,
             Load(level) => self.load.as_ref().and_then(|load| level.of(&load.service)).map(|ns| ns as f64),
             Ping(level) => level.of(&self.ping).map(|ns| ns as f64),
-            Of(place) => self.values[place],
-            Event => self.event.as_ref().map(|(t_s, _)| *t_s),
+            Of(place) => self.status.and_then(|status| status.gauges[self.gauge(place)]),
+            NodeColumn::Event => self.event.map(|event| event.t_s),
         }
+    }
+
+    /// Returns the gauge at this place of [`NODE_GAUGES`]. The row of a replica has `Behind` instead of `ReplicaLag`.
+    pub fn gauge(&self, place: usize) -> Gauge {
+        let is_replica = self.status.is_some_and(|status| status.gauges[Gauge::Behind].is_some());
+        if is_replica && NODE_GAUGES[place] == Gauge::ReplicaLag { Gauge::Behind } else { NODE_GAUGES[place] }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Model, NODE_GAUGES, NodeRow, Screen, Tone, Track, list::moved};
+use super::{Model, NodeRow, Screen, Tone, Track, list::moved};
 use crate::{
     events::EventKind,
     gauge::Gauge,
@@ -122,32 +122,20 @@ impl Model {
             _ => None,
         };
         let left = reading.events().rev().find_map(membership).filter(|role| !role.is_empty());
-        let is_replica = status.is_some_and(|status| status.gauges[Gauge::Behind].is_some());
-        let own = |gauge| if gauge == Gauge::ReplicaLag && is_replica { Gauge::Behind } else { gauge };
-        let gauges = NODE_GAUGES.map(own);
         let role = || status.map(|status| &*status.role).or(identity.map(|it| &*it.role)).unwrap_or_default();
         NodeRow {
             number,
             address: identity.map_or("", |identity| &identity.address),
-            present: status.and_then(|status| status.address.as_deref()),
+            status,
             role: left.unwrap_or_else(role),
-            is_of_cluster: status.is_some_and(|status| status.mode == "cluster"),
-            server: status.map(|status| format!("{} {}", status.name, status.version)).unwrap_or_default(),
             slots: status.and_then(|status| status.gauges[Gauge::Slots]).map(|slots| slots as u32),
             load: None,
             ops_per_s: status.and_then(|status| status.gauges[Gauge::OpsPerS]),
             share: None,
             ping: reading.ping().minute.as_ref().clone(),
             pings: reading.pings_minute(),
-            gauges: gauges.map(|gauge| status.and_then(|status| status.text_of(gauge))),
-            values: gauges.map(|gauge| status.and_then(|status| status.gauges[gauge])),
-            busy_slots: status.and_then(|status| status.slots.as_deref()).unwrap_or_default(),
-            event: reading
-                .events()
-                .next_back()
-                .map(|event| (event.t_s, reading.words().worded(event.what.to_string()))),
+            event: reading.events().next_back(),
             outage: reading.outage().map(|(since_s, cause)| (since_s, cause.to_owned())),
-            findings: self.findings_of(number),
         }
     }
 
@@ -205,7 +193,8 @@ impl Model {
 
 /// Sets each primary's share of the commands of all primaries in a cluster. Servers outside a cluster get no share.
 fn share_commands(rows: &mut [NodeRow]) {
-    let is_primary = |row: &&mut NodeRow| row.is_of_cluster && row.role == "master" && row.outage.is_none();
+    let is_of_cluster = |row: &NodeRow| row.status.is_some_and(|status| status.mode == "cluster");
+    let is_primary = |row: &&mut NodeRow| is_of_cluster(row) && row.role == "master" && row.outage.is_none();
     let total: f64 = rows.iter_mut().filter(is_primary).filter_map(|row| row.ops_per_s).sum();
     if total > 0.0 {
         let primaries = rows.iter_mut().filter(is_primary);

@@ -16,6 +16,7 @@ use crate::{
     app::{Model, NODE_COLUMNS, NODE_GAUGES, NodeColumn, NodeRow, TimeAxis},
     gauge::Gauge,
     server::SlotUse,
+    session::Event,
     session::timeline::{AgentRow, Level, Measure, NodeLoad},
     tui::{
         Ink, Paint, Scene,
@@ -250,7 +251,8 @@ fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> ScreenTable<NodeTableKe
 
 /// Returns the address of a node. If Sentinels name the server, its present address comes first.
 fn addresses(node: &NodeRow) -> String {
-    node.present.map_or_else(|| node.address.to_owned(), |present| format!("{present} {}", node.address))
+    let present = node.status.and_then(|status| status.address.as_deref());
+    present.map_or_else(|| node.address.to_owned(), |present| format!("{present} {}", node.address))
 }
 
 fn heading(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, model: &Model, scale: &LogScale) {
@@ -311,12 +313,12 @@ fn line(paint: &mut Paint, table: &ScreenTable<NodeTableKey>, n: u16, model: &Mo
         NodeTableKey::Mark if is_selected => (pointer.to_string(), Ink::Selected),
         NodeTableKey::Mark | NodeTableKey::OverTime => (String::new(), Ink::Text),
         NodeTableKey::Figure(NodeColumn::Node) => (addresses(node), name),
-        NodeTableKey::Figure(column) => known(text(column, node).filter(|text| text != NONE)),
+        NodeTableKey::Figure(column) => known(text(column, model, node).filter(|text| text != NONE)),
     });
 }
 
 /// Returns the text of a cell. Returns `None` if its value is unknown.
-fn text(column: NodeColumn, node: &NodeRow) -> Option<String> {
+fn text(column: NodeColumn, model: &Model, node: &NodeRow) -> Option<String> {
     let answers = node.outage.is_none();
     match column {
         NodeColumn::Node => Some(addresses(node)),
@@ -326,9 +328,15 @@ fn text(column: NodeColumn, node: &NodeRow) -> Option<String> {
         NodeColumn::Ops => node.ops_per_s.filter(|_| answers).map(units::count),
         NodeColumn::Load(level) => node.load.as_ref().map(|load| figure(level.of(&load.service))),
         NodeColumn::Ping(level) => Some(ping_figure(level, &node.ping, node.pings)),
-        NodeColumn::Gauge(place) => node.gauges[place].clone().filter(|_| answers),
-        NodeColumn::Event => node.event.as_ref().map(|(_, text)| text.clone()),
+        NodeColumn::Gauge(place) => {
+            node.status.filter(|_| answers).and_then(|status| status.text_of(node.gauge(place)))
+        }
+        NodeColumn::Event => node.event.map(|event| event_text(model, event)),
     }
+}
+
+fn event_text(model: &Model, event: &Event) -> String {
+    model.timeline().words().worded(event.what.to_string())
 }
 
 /// Draws details of the selected node, and a warning if one node has more than its share of the requests.
@@ -355,22 +363,30 @@ fn node_sentences(model: &Model, rows: &[NodeRow], node: &NodeRow) -> Vec<(Strin
         said.push((format!("no answer since {}: {cause}", time(*since_s)), Ink::Bad));
     }
     // The findings of the first node compare all nodes.
-    let first = rows.iter().find(|row| row.number == 0 && node.number != 0);
-    for finding in first.into_iter().chain([node]).flat_map(|row| &row.findings) {
+    let first = Some(0).filter(|first| *first != node.number);
+    for finding in first.into_iter().chain([node.number]).flat_map(|number| model.findings_of(number)) {
         said.push((finding.sentence(200, true), status::ink(finding.severity)));
     }
     said.extend(Model::uneven_node(rows).map(|uneven| (uneven, Ink::Warn)));
     let slot = |used: &SlotUse| format!("{} {}", used.slot, units::percent(used.cpu));
-    let busy = node.busy_slots.iter().filter(|used| used.cpu >= LEAST_SLOT_CPU);
+    let busy = node
+        .status
+        .iter()
+        .filter_map(|status| status.slots.as_deref())
+        .flatten()
+        .filter(|used| used.cpu >= LEAST_SLOT_CPU);
     let slots: Vec<_> = busy.take(SLOTS_SHOWN).map(slot).collect();
     if !slots.is_empty() {
         said.push((format!("busiest slots, with their share of a core: {}", slots.join(", ")), Ink::Text));
     }
-    match &node.outage {
-        Some(_) => {}
-        None if node.server.is_empty() => said.push(("no answer from this node yet".to_owned(), Ink::Faint)),
-        None => said.push((format!("{}, {}", node.server, node.role), Ink::Text)),
+    match (&node.outage, node.status) {
+        (Some(_), _) => {}
+        (None, None) => said.push(("no answer from this node yet".to_owned(), Ink::Faint)),
+        (None, Some(status)) => {
+            said.push((format!("{} {}, {}", status.name, status.version, node.role), Ink::Text));
+        }
     }
-    said.extend(node.event.as_ref().map(|(t_s, text)| (format!("{}  {text}", time(*t_s)), Ink::Faint)));
+    let event = node.event.map(|event| format!("{}  {}", time(event.t_s), event_text(model, event)));
+    said.extend(event.map(|event| (event, Ink::Faint)));
     said
 }
