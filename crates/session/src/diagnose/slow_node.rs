@@ -14,7 +14,7 @@ use super::{
     window::{RecentValues, middle},
 };
 use crate::{
-    session::{Interval, Record, SessionStart},
+    session::{Interval, OperationInterval, Record, SessionStart},
     stats::Latency,
     units,
 };
@@ -28,13 +28,18 @@ const TIMES: [u64; 2] = [3, 2];
 /// first difference, and ends below the second difference. Smaller differences between machines are common.
 const LEAST_NS: [u64; 2] = [1_000_000, 500_000];
 
+/// The smallest share of a node's PING reports that are slow.
+const STEADY: f64 = 0.75;
 /// For a verdict, a node needs at least this number of requests in the period.
 const ENOUGH: u64 = 20;
+/// For a verdict, a node needs at least this number of PINGs in the period. With many nodes, each node gets only five
+/// PINGs a second.
+const ENOUGH_PINGS: u64 = 10;
 
 /// The median time of each node, in nanoseconds.
 type Medians = BTreeMap<u16, u64>;
 
-/// The median service time of a node in an interval, in nanoseconds, and its number of requests.
+/// The median time of a node's requests or PINGs in a record, in nanoseconds, and their number.
 #[derive(Debug, Clone, Copy)]
 struct MedianOfRequests {
     ns: u64,
@@ -47,7 +52,7 @@ pub(super) struct SlowNode {
     /// The medians of each interval, by node.
     load: RecentValues<BTreeMap<u16, MedianOfRequests>>,
     /// The median PING time of each report, by node.
-    pings: BTreeMap<u16, RecentValues<u64>>,
+    pings: BTreeMap<u16, RecentValues<MedianOfRequests>>,
 }
 
 impl Default for SlowNode {
@@ -67,8 +72,8 @@ impl Rule for SlowNode {
 
     fn push_other(&mut self, record: &Record) {
         let Record::Ping(span) = record else { return };
-        if let Some(ns) = median(&span.body.rtt) {
-            self.pings.entry(span.node).or_insert_with(|| RecentValues::new(WINDOW_S)).push(span.t_s, ns);
+        if let Some(one) = MedianOfRequests::of(&span.body.rtt) {
+            self.pings.entry(span.node).or_insert_with(|| RecentValues::new(WINDOW_S)).push(span.t_s, one);
         }
     }
 
@@ -88,7 +93,7 @@ impl Rule for SlowNode {
     }
 
     fn whole(&self, Measurements { total, session, pings, .. }: &Measurements<'_>) -> Option<Finding> {
-        let medians = middles(medians(total).into_iter().map(|(node, one)| (node, vec![one])));
+        let medians = middles(medians(total).into_iter().map(|(node, one)| (node, vec![one])), ENOUGH);
         let load = NodeComparison::of(&medians, false)?;
         let ping = NodeComparison::with(pings, load.node);
         Some(finding(session.as_ref().copied(), load.node, Some(&load), ping.as_ref()))
@@ -103,22 +108,32 @@ impl SlowNode {
         let mut load: BTreeMap<u16, Vec<MedianOfRequests>> = BTreeMap::new();
         let intervals = self.load.since(now.t_s - WINDOW_S);
         intervals.flatten().for_each(|(node, one)| load.entry(*node).or_default().push(*one));
-        let load = middles(load);
+        let load = middles(load, ENOUGH);
         // The first node reports no mode while it is slow.
         let is_cluster = !load.is_empty() || now.status().is_some_and(|status| status.mode == "cluster");
         let pings = self.pings.iter().filter(|_| is_cluster);
-        // With many nodes, each node gets only five PINGs a second.
-        let of_node = |own: &RecentValues<u64>| middle(own.since(now.t_s - WINDOW_S).copied().collect());
-        let pings = pings.filter_map(|(node, own)| Some((*node, of_node(own)?))).collect();
+        let pings = pings.map(|(node, own)| (*node, own.since(now.t_s - WINDOW_S).copied().collect()));
+        let pings = middles(pings, ENOUGH_PINGS);
         let (by_load, by_ping) = (NodeComparison::of(&load, stands), NodeComparison::of(&pings, stands));
+        let by_ping = by_ping.filter(|ping| self.is_steady(ping, now, stands));
         let node = by_load.as_ref().or(by_ping.as_ref())?.node;
         let ping = by_ping.filter(|ping| ping.node == node).or_else(|| NodeComparison::with(&pings, node));
         let load = by_load.or_else(|| NodeComparison::with(&load, node));
         Some(finding(now.session.as_ref(), node, load.as_ref(), ping.as_ref()))
     }
+
+    /// Returns whether most PING reports of a node are slow. Each node of a large cluster gets few PINGs. On a busy
+    /// machine, the median of one of these nodes is often high by chance.
+    fn is_steady(&self, ping: &NodeComparison, now: &RecentState, stands: bool) -> bool {
+        let reports = self.pings[&ping.node].since(now.t_s - WINDOW_S);
+        let slow = |own_ns| NodeComparison { own_ns, ..*ping }.is_slow(stands);
+        let (slow, all) = reports.fold((0, 0), |(n, all), one| (n + usize::from(slow(one.ns)), all + 1));
+        slow as f64 >= STEADY * all as f64
+    }
 }
 
 /// A node, its median, and the median of the other nodes.
+#[derive(Clone, Copy)]
 struct NodeComparison {
     node: u16,
     own_ns: u64,
@@ -183,33 +198,37 @@ pub(super) fn name(session: Option<&SessionStart>, node: u16) -> String {
     format!("node {}", address.map_or_else(|| (node + 1).to_string(), str::to_owned))
 }
 
-fn median(latency: &Latency) -> Option<u64> {
-    (!latency.is_empty()).then(|| latency.value_at_quantile(0.5))
+impl MedianOfRequests {
+    fn of(latency: &Latency) -> Option<Self> {
+        let requests = latency.count();
+        (requests > 0).then(|| Self { ns: latency.value_at_quantile(0.5), requests })
+    }
 }
 
 fn medians(interval: &Interval) -> BTreeMap<u16, MedianOfRequests> {
-    let of_node =
-        |service: &Latency| Some(MedianOfRequests { ns: median(service)?, requests: service.count() });
-    interval.nodes.iter().filter_map(|(node, part)| Some((*node, of_node(&part.service)?))).collect()
+    let of_node = |part: &OperationInterval| MedianOfRequests::of(&part.service);
+    interval.nodes.iter().filter_map(|(node, part)| Some((*node, of_node(part)?))).collect()
 }
 
-/// Returns the median over each node's medians. Nodes that answered too few requests are left out.
-fn middles(values: impl IntoIterator<Item = (u16, Vec<MedianOfRequests>)>) -> Medians {
+/// Returns the median over each node's medians. Nodes that answered less than `enough` requests are left out.
+fn middles(values: impl IntoIterator<Item = (u16, Vec<MedianOfRequests>)>, enough: u64) -> Medians {
     let of_node = |medians: Vec<MedianOfRequests>| {
         let requests: u64 = medians.iter().map(|median| median.requests).sum();
-        middle(medians.into_iter().map(|median| median.ns).collect()).filter(|_| requests >= ENOUGH)
+        middle(medians.into_iter().map(|median| median.ns).collect()).filter(|_| requests >= enough)
     };
     values.into_iter().filter_map(|(node, medians)| Some((node, of_node(medians)?))).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::{Rng, SeedableRng, rngs::StdRng};
+
     use super::*;
     use crate::{
         diagnose::{Findings, fixture::Second, of_segment, of_session},
         knobs::Knobs,
         probe::Ping,
-        session::{OperationInterval, Segment, ServerIdentity, Span, Timeline},
+        session::{Segment, ServerIdentity, Span, Timeline},
         stats::fixture::repeated,
     };
 
@@ -300,6 +319,25 @@ mod tests {
         let total = interval(1.0, [120, 5100, 130]);
         let found = of_segment(&segment(), &total, Some(&session())).remove(0);
         assert_eq!((found.rule, found.long.contains("b:2")), ("slow node", true));
+    }
+
+    #[test]
+    fn no_node_of_a_large_cluster_is_slow_because_some_pings_of_all_nodes_are_slow() {
+        let mut findings = Findings::default();
+        push(&mut findings, vec![Record::Session(session())]);
+        let mut random = StdRng::seed_from_u64(1);
+        for tick in 0..240 {
+            if tick % 4 == 0 {
+                push(&mut findings, second(tick / 4, [90; 3]).into_iter().filter(|it| it.is_of(0)).collect());
+            }
+            for node in (0..100).rev() {
+                let us = if random.next_u64() % 100 < 15 { 20_000 } else { 90 };
+                let body = Ping { rtt: repeated(us * US, 1), ..Ping::default() };
+                let span = Span::new(f64::from(tick) / 4.0 + 0.25, 0.25, body);
+                push(&mut findings, vec![Record::Ping(Box::new(span)).at_node(node)]);
+            }
+            assert_eq!(findings.now(), [], "tick {tick}");
+        }
     }
 
     #[test]
