@@ -4,7 +4,7 @@
 set -euo pipefail
 bus=$1 target=$2
 shift 2
-trap 'kill $(jobs -p) 2>/dev/null' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 hosts=("$@")
 for index in "${!hosts[@]}"; do
     # With a terminal of its own, the agent gets the hangup when this script ends.
