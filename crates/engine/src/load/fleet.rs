@@ -128,9 +128,11 @@ mod tests {
 
     use super::*;
     use crate::{
+        clock::SECOND_NS,
         endpoint::{Address, Target},
-        load::{FirstCommands, Load, LoadPlan, RequestLimit},
-        workload::Workload,
+        knobs::Arrivals,
+        load::{FirstCommands, Load, LoadPlan, RequestLimit, schedule::Schedule},
+        workload::{Workload, client_seed},
     };
 
     #[derive(Debug, Default)]
@@ -216,6 +218,42 @@ mod tests {
         load.follow(&next, 1000);
         assert_eq!(load.last_change().prefill.map(|prefill| prefill.requests), Some(5));
         assert_eq!(load.progress(), (4, false));
+    }
+
+    /// Compares the due times of eight agents with two workers each. No clock is involved. The last case is a fault: all
+    /// workers draw the same times.
+    #[test]
+    fn the_due_times_of_eight_agents_are_one_schedule() {
+        let dues = |arrivals, of, seeds: usize| {
+            let agents = (0..of).map(|index| Share { index, of });
+            let shares = agents.flat_map(|agent| [0, 1].map(|worker| agent.divided(worker, 2)));
+            let of_worker = |share: Share| {
+                let seed = client_seed(7, share.index % seeds);
+                let mut schedule = Schedule::new(arrivals, 40_000.0, share, 0, seed);
+                std::iter::from_fn(move || {
+                    let due_ns = schedule.due_ns;
+                    schedule.advance();
+                    (due_ns < SECOND_NS).then_some(due_ns)
+                })
+            };
+            let mut dues: Vec<_> = shares.flat_map(of_worker).collect();
+            dues.sort_unstable();
+            dues
+        };
+        let constant = dues(Arrivals::Constant, 8, 16);
+        assert_eq!((constant.len(), &constant), (40_000, &dues(Arrivals::Constant, 1, 2)));
+        // The Kolmogorov-Smirnov test of the gaps against the exponential distribution with the full rate.
+        let distance = |dues: &[u64]| {
+            let mut gaps: Vec<_> =
+                dues.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 25_000.0).collect();
+            gaps.sort_by(f64::total_cmp);
+            let n = gaps.len() as f64;
+            let apart = |(k, gap): (usize, &f64)| ((k as f64 + 0.5) / n - 1.0 + (-gap).exp()).abs();
+            gaps.iter().enumerate().map(apart).fold(0.0, f64::max) * n.sqrt()
+        };
+        let [one, eight, fault] =
+            [(1, 2), (8, 16), (8, 1)].map(|(of, seeds)| distance(&dues(Arrivals::Poisson, of, seeds)));
+        assert!(one < 1.63 && eight < 1.63 && fault > 100.0, "{one}, {eight} and {fault}; 1 % exceed 1.63");
     }
 
     #[test]
