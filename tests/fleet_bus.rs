@@ -1,5 +1,7 @@
 //! What a fleet does if its bus is slow, does not answer, loses its memory or has garbage.
 
+use rustix::process::Signal;
+
 use crate::{
     causes_around::proxy,
     fleet::{Fleet, intervals, ops},
@@ -91,7 +93,30 @@ fn a_session_whose_bus_does_not_come_back_ends_after_its_agents() {
     fleet.bus.kill();
     let outcome = session.end().expect_code(1);
     assert!(outcome.err.contains("no agent is left"), "{}", outcome.err);
+    assert_eq!(outcome.out.matches("results_lost").count(), 2, "{}", outcome.out);
     assert_eq!(fleet.target.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn an_agent_of_a_lost_bus_prints_how_many_requests_its_session_does_not_have() {
+    let mut fleet = Fleet::start();
+    let (agents, _session) = fleet.under_load();
+    let before = fleet.calls().iter().sum::<u64>();
+    fleet.bus.kill();
+    wait_for("later requests", || (fleet.calls().iter().sum::<u64>() > before + 3000).then_some(()));
+    agents.iter().for_each(|agent| agent.signal(Signal::TERM));
+    wait_for("the end of the load", || fleet.target.load_ids().is_empty().then_some(()));
+    let mut figures = [0, 0];
+    for agent in agents {
+        agent.signal(Signal::TERM);
+        let said = agent.end().expect_code(130).err;
+        let line = said.split("the session does not have ").nth(1).unwrap_or_else(|| panic!("{said}"));
+        let words = line.split(' ').filter_map(|word| word.parse::<u64>().ok());
+        figures.iter_mut().zip(words).for_each(|(sum, figure)| *sum += figure);
+    }
+    let [unknown, all] = figures;
+    assert_eq!(all, fleet.calls().iter().sum::<u64>());
+    assert!((1..=all).contains(&unknown), "{unknown} of {all}");
 }
 
 #[test]

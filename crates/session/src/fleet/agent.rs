@@ -17,10 +17,12 @@ use super::{
     clock_offset::MEASURE_EVERY,
     follower::Follower,
     messages::{AgentReport, FleetOrder, RECORD, REPORT, VERSION, WAIT, other_version, read_order},
+    order_reader::{OrderReader, OrdersRead},
     ran_for::ran_for,
 };
 use crate::{
-    clock::unix_ns, endpoint::Target, load::usual_workers, session::Host, signals::Signal, workload::Share,
+    clock::unix_ns, endpoint::Target, load::usual_workers, session::Host, signals::Signal,
+    units::count_with_noun, workload::Share,
 };
 
 /// The agent ends its load after this time without an order. The session repeats its order twice a second.
@@ -84,8 +86,7 @@ pub fn run_agent(
 struct Agent<'a> {
     plan: &'a AgentPlan,
     bus: Bus,
-    /// The stream identifier of the last order that was read.
-    after: String,
+    orders: OrderReader,
     /// The time of the last order, by [`ran_for`].
     heard: Duration,
     report: AgentReport,
@@ -93,7 +94,12 @@ struct Agent<'a> {
     is_refusal_reported: bool,
     reported: Option<Instant>,
     measured: Option<Instant>,
-    waiting: VecDeque<(AgentReport, Vec<String>)>,
+    /// The unsent reports, with their records and the number of their requests.
+    waiting: VecDeque<(AgentReport, Vec<String>, u64)>,
+    /// The number of answered requests of the run.
+    requests: u64,
+    /// The reports that the session will not get, and the requests in these reports.
+    undelivered: (u64, u64),
     /// The reason why the bus did not accept the last report.
     trouble: String,
     /// The identifier of the run that has ended. Later orders of this run are ignored.
@@ -107,13 +113,15 @@ impl<'a> Agent<'a> {
         Self {
             plan,
             bus: Bus::new(&plan.bus, &plan.name),
-            after: String::new(),
+            orders: OrderReader::begin(Bus::new(&plan.bus, &plan.name)),
             heard: ran_for(),
             report,
             is_refusal_reported: false,
             reported: None,
             measured: None,
             waiting: VecDeque::new(),
+            requests: 0,
+            undelivered: (0, 0),
             trouble: String::new(),
             over: String::new(),
             running: None,
@@ -122,7 +130,7 @@ impl<'a> Agent<'a> {
 
     /// Carries out one session.
     fn run_session(&mut self, signals: &Receiver<Signal>, say: &mut impl FnMut(&str)) -> AgentEnd {
-        let (since, mut says_after) = (Instant::now(), STILL_WAITS_AFTER);
+        let (since, mut says_after, mut trouble) = (Instant::now(), STILL_WAITS_AFTER, None);
         loop {
             if signals.try_recv().is_ok() {
                 self.finish(signals, say);
@@ -132,37 +140,32 @@ impl<'a> Agent<'a> {
                 }
                 return AgentEnd::Signal;
             }
-            // If the bus does not answer, the read is repeated. The time of these attempts counts as time
-            // without an order.
-            let was_paused = self.running.is_some() && self.after.is_empty();
-            let read = self.orders();
-            if was_paused && matches!(&read, Ok(Some(orders)) if orders.is_empty()) {
-                self.finish(signals, say);
-                return AgentEnd::Session;
-            }
-            let has_read = !matches!(read, Ok(None));
-            let trouble = read.as_ref().err().map(ToString::to_string);
+            self.running.iter_mut().for_each(Follower::begin_coming);
+            let first = self.orders.read.recv_timeout(WAIT);
             if self.running.as_mut().is_some_and(Follower::note_pause) {
                 // The agent could not read orders while it was stopped. The agent reads the last order again; without
                 // an order the session is over.
                 self.heard = ran_for();
-                self.after.clear();
+                self.orders.read_last();
             }
-            for order in read.ok().flatten().unwrap_or_default() {
-                if self.obey(order, say) {
+            let mut is_silent = self.running.is_some();
+            let reads: Vec<_> = first.into_iter().chain(self.orders.read.try_iter()).collect();
+            for OrdersRead { heard, is_last, orders } in reads {
+                trouble = orders.as_ref().err().map(ToString::to_string);
+                let is_over = is_last && orders.as_ref().is_ok_and(Vec::is_empty) && self.running.is_some();
+                let mut orders = orders.into_iter().flatten().inspect(|_| is_silent = false);
+                if is_over || orders.any(|fields| self.obey(read_order(&fields), heard, say)) {
                     self.finish(signals, say);
                     return AgentEnd::Session;
                 }
             }
-            if has_read && self.running.is_some() && ran_for().saturating_sub(self.heard) > SILENCE {
+            if is_silent && ran_for().saturating_sub(self.heard) > SILENCE {
                 say("no message from the session for 4 s: the load is ended");
                 self.finish(signals, say);
                 return AgentEnd::Silence;
             }
             if trouble.is_none() {
                 self.measure();
-            } else {
-                std::thread::sleep(WAIT);
             }
             if self.reported.is_none_or(|reported| reported.elapsed() >= REPORT_EVERY) {
                 self.reported = Some(Instant::now());
@@ -173,38 +176,24 @@ impl<'a> Agent<'a> {
             }
             if self.running.is_none() && since.elapsed() >= says_after {
                 says_after *= 2;
-                let why = trouble.map(|trouble| format!("; {trouble}")).unwrap_or_default();
+                let why = trouble.as_ref().map(|trouble| format!("; {trouble}")).unwrap_or_default();
                 say(&format!("still waits for session {}{why}", self.plan.name));
             }
         }
     }
 
-    /// Returns the new orders; `None` if there is no time to read them. The first call returns the last order, because
-    /// each order contains all settings.
-    fn orders(&mut self) -> Result<Option<Vec<Result<FleetOrder, String>>>, BusError> {
-        if self.running.as_mut().is_some_and(Follower::begin_coming) {
-            // A read from a slow bus could delay the setting that comes next.
-            std::thread::sleep(WAIT / 4);
-            return Ok(None);
-        }
-        let read = if self.after.is_empty() {
-            let last = self.bus.last(BusStream::Orders)?;
-            let (after, fields) = last.map_or(("0".to_owned(), None), |(id, fields)| (id, Some(fields)));
-            self.after = after;
-            fields.into_iter().collect()
-        } else {
-            self.bus.read(BusStream::Orders, &mut self.after, WAIT)?
-        };
-        Ok(Some(read.iter().map(read_order).collect()))
-    }
-
-    /// Carries out an order. Returns whether the session is over.
-    fn obey(&mut self, order: Result<FleetOrder, String>, say: &mut impl FnMut(&str)) -> bool {
+    /// Carries out an order that was heard at this time. Returns whether the session is over.
+    fn obey(
+        &mut self,
+        order: Result<FleetOrder, String>,
+        heard: Duration,
+        say: &mut impl FnMut(&str),
+    ) -> bool {
         let obeyed = order.and_then(|order| {
             if order.terms.run == self.over {
                 return Ok(false);
             }
-            self.take(order)
+            self.take(order, heard)
         });
         if let Err(refusal) = &obeyed {
             if *refusal != self.report.refusal {
@@ -217,7 +206,7 @@ impl<'a> Agent<'a> {
         obeyed.unwrap_or(false)
     }
 
-    fn take(&mut self, order: FleetOrder) -> Result<bool, String> {
+    fn take(&mut self, order: FleetOrder, heard: Duration) -> Result<bool, String> {
         if order.version != VERSION {
             return Err(other_version(&order.version));
         }
@@ -246,8 +235,7 @@ impl<'a> Agent<'a> {
                 Some(Follower::begin(&order, (&self.plan.permit, self.plan.share), &mut self.bus)?);
             self.begin_reports(order.terms.run.clone());
         }
-        // The beginning takes long on a slow bus.
-        self.heard = ran_for();
+        self.heard = heard;
         let Some(running) = &mut self.running else { return Ok(false) };
         running.time.begun_at(order.zero_ns, running.clock.now_ns());
         let followed = running.follow(order.turn, &self.plan.permit, self.plan.share);
@@ -263,6 +251,7 @@ impl<'a> Agent<'a> {
         let AgentReport { host, process, .. } = std::mem::take(&mut self.report);
         self.report = AgentReport { run, ..first_report(self.plan, host, process) };
         self.waiting.clear();
+        (self.requests, self.undelivered) = (0, (0, 0));
         self.reported = None;
     }
 
@@ -276,9 +265,9 @@ impl<'a> Agent<'a> {
     }
 
     fn make_report(&mut self, is_last: bool) {
-        let mut lines = Vec::new();
+        let (mut lines, mut requests) = (Vec::new(), 0);
         if let Some(running) = &mut self.running {
-            lines = running.take_lines();
+            (lines, requests) = running.take_lines();
             let (generation, is_done) = running.load.progress();
             (self.report.nodes, self.report.outages) = (running.nodes(), running.outages());
             self.report.closed_tick = running.closed_tick;
@@ -289,16 +278,17 @@ impl<'a> Agent<'a> {
         }
         self.report.is_last = is_last;
         if self.waiting.len() == MOST_WAITING {
-            self.waiting.pop_front();
+            self.drop_report();
         }
-        self.waiting.push_back((self.report.clone(), lines));
+        self.requests += requests;
+        self.waiting.push_back((self.report.clone(), lines, requests));
         self.is_refusal_reported = true;
         self.report.number += 1;
     }
 
     /// Sends the unsent reports until the bus refuses one. Prints each new reason for a refusal once.
     fn send(&mut self, say: &mut impl FnMut(&str)) {
-        while let Some((report, lines)) = self.waiting.front() {
+        while let Some((report, lines, _)) = self.waiting.front() {
             let head = serde_json::to_vec(report).unwrap_or_default();
             let mut fields: Vec<(&str, &[u8])> = vec![(REPORT, &head)];
             fields.extend(lines.iter().map(|line| (RECORD, line.as_bytes())));
@@ -315,7 +305,14 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Ends the load, and sends the last reports.
+    /// Drops the oldest unsent report, and counts its requests.
+    fn drop_report(&mut self) {
+        let dropped = self.waiting.pop_front();
+        self.undelivered.1 += dropped.map_or(0, |(_, _, requests)| requests);
+        self.undelivered.0 += 1;
+    }
+
+    /// Ends the load, and sends the last reports. Prints how many requests the session does not have.
     fn finish(&mut self, signals: &Receiver<Signal>, say: &mut impl FnMut(&str)) {
         let mut deadline = Instant::now();
         if let Some(running) = &mut self.running {
@@ -331,6 +328,17 @@ impl<'a> Agent<'a> {
         while !self.waiting.is_empty() && Instant::now() < deadline && signals.try_recv().is_err() {
             std::thread::sleep(WAIT);
             self.send(say);
+        }
+        while self.running.is_some() && !self.waiting.is_empty() {
+            self.drop_report();
+        }
+        let (reports, requests) = std::mem::take(&mut self.undelivered);
+        if reports > 0 {
+            let reports = count_with_noun(reports, "report");
+            say(&format!(
+                "the session does not have {requests} of {} requests of this agent, in {reports} that the bus did not confirm",
+                self.requests
+            ));
         }
         self.running = None;
         self.report.run.clear();

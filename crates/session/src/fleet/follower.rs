@@ -38,8 +38,6 @@ const MOST_WAIT_NS: u64 = 3 * SECOND_NS;
 /// The time for which the agent still does nothing else after a setting takes effect, so that the first requests are on
 /// time.
 const CALM_NS: u64 = 20_000_000;
-/// The time that an agent needs to read orders, in addition to the time above.
-const READ_NS: u64 = 200_000_000;
 /// The longest wait for the end of the load.
 const END_LIMIT_NS: u64 = 3 * SECOND_NS;
 
@@ -176,15 +174,15 @@ impl Follower {
     }
 
     /// Applies each coming setting if the agent has no time for other work before. The bus may be slow, and other work
-    /// must not delay the setting. Returns whether the agent has no time to read orders before the setting.
-    pub(super) fn begin_coming(&mut self) -> bool {
+    /// must not delay the setting.
+    pub(super) fn begin_coming(&mut self) {
         let (_, error_ns) = self.time.offset.offset().unwrap_or_default();
         let correction_ns = self.time.correction_ns();
         while let Some((turn, share)) = self.coming.front() {
             let own = turn.clone().later_by(-correction_ns);
             let soon_ns = self.clock.now_ns() + SOON_NS + 4 * error_ns;
             if own.since_ns > soon_ns {
-                return own.since_ns <= soon_ns + READ_NS;
+                return;
             }
             let is_new = own.generation > self.load.last_change().segment;
             self.load.follow(&own, -correction_ns);
@@ -200,7 +198,6 @@ impl Follower {
             let wait_ns = (own.since_ns + CALM_NS).saturating_sub(self.clock.now_ns()).min(MOST_WAIT_NS);
             std::thread::sleep(Duration::from_nanos(wait_ns));
         }
-        false
     }
 
     /// Converts the times of the setting in effect again, because the clocks of the agent and of the bus drift apart.
@@ -242,15 +239,17 @@ impl Follower {
         }
     }
 
-    /// Returns the new intervals and events as JSON lines. Their times are converted to times of the session.
-    pub(super) fn take_lines(&mut self) -> Vec<String> {
+    /// Returns the new intervals and events as JSON lines, with times of the session, and the number of answered
+    /// requests.
+    pub(super) fn take_lines(&mut self) -> (Vec<String>, u64) {
         let correction_ns = self.time.correction_ns();
         let shift = |t_s: &mut f64| *t_s = (*t_s + correction_ns as f64 / SECOND_NS as f64).max(0.0);
         let ticks = self.time.correction_ticks();
-        let mut lines = Vec::new();
+        let (mut lines, mut requests) = (Vec::new(), 0);
         for mut record in self.records.take() {
             match &mut record {
                 Record::Interval(interval) => {
+                    requests += interval.ops + interval.errors.values().sum::<u64>();
                     shift(&mut interval.t_s);
                     interval.tick = interval.tick.saturating_add_signed(ticks);
                 }
@@ -260,7 +259,7 @@ impl Follower {
             lines.extend(Lean.push(&record));
         }
         self.closed_tick = self.records.complete_tick().saturating_add_signed(ticks);
-        lines
+        (lines, requests)
     }
 }
 

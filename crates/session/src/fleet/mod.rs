@@ -16,6 +16,7 @@ mod gather;
 mod join;
 mod lead;
 mod messages;
+mod order_reader;
 mod outages;
 mod permit;
 mod ran_for;
