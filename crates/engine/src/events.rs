@@ -154,8 +154,7 @@ event_kinds! {
         format!("a snapshot {}", ended(*length_s, outcome));
     /// A child process began to rewrite the append-only file.
     RewriteBegan "aof rewrite" "began";
-    /// A rewrite of the append-only file ended. The length is unknown if the whole rewrite took place between two
-    /// polls.
+    /// A rewrite of the append-only file ended. The length is unknown if all of it took place between two polls.
     RewriteEnded { length_s: Option<f64>, outcome: String } "aof rewrite" ended(*length_s, outcome);
     /// Keys are evicted. `keys` is the number of keys that were evicted in the first second.
     EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", count_with_noun(*keys, "key"));
@@ -197,8 +196,7 @@ event_kinds! {
     NodeLeft { address: String } "left" format!("{address} has left the cluster");
     /// A node that had left has slots again, or is a replica again.
     NodeBack { address: String } "joined" format!("{address} is in the cluster again");
-    /// An agent of the fleet takes part in the load. The agent's clock is known with an error of at most `error_us`
-    /// microseconds.
+    /// An agent of the fleet takes part in the load. Its clock is known with an error of at most `error_us` µs.
     AgentJoined { agent: usize, host: String, error_us: f64 } "agent joined"
         format!("agent {agent} on {host} takes part; its clock is known to ± {error_us:.0} µs");
     /// Agent number `agent` of the fleet does not report any more.
@@ -215,6 +213,11 @@ event_kinds! {
     /// Reports of an agent are missing, so the requests in these reports are not counted.
     ReportsLost { agent: usize, reports: u64 } "reports lost"
         format!("{} of agent {agent} did not arrive intact; the requests in {} are not counted", count_with_noun(*reports, "report"), if *reports == 1 { "it" } else { "them" });
+    /// The results of an agent after `from_s` did not arrive. Its load may have gone on for `length_s`.
+    ResultsLost { agent: usize, from_s: f64, length_s: f64 } "results lost"
+        format!("the results of agent {agent} from {from_s:.2} s on did not arrive; its requests in up to {length_s:.2} s are not counted");
+    /// The session's machine was so busy that the session sent no order for `length_s`.
+    OrdersLate { length_s: f64 } "orders late" format!("this machine was too busy for {length_s:.1} s; after 4 s without an order, an agent ends its load");
     /// The bus of the fleet does not answer.
     BusLost { cause: String } "bus lost" cause.clone();
     /// The bus of the fleet answers again.
@@ -231,8 +234,7 @@ event_kinds! {
     };
     /// The lag of this replica cannot be measured now, because of `cause`.
     LagUnmeasured { replica: String, cause: String } "lag" format!("{replica}: {cause}");
-    /// The measured lag of a replica: how many of redyno's test values it received in time, how many it did not
-    /// receive, and the delays.
+    /// The lag of a replica: how many of redyno's test values arrived in time, how many did not, and the delays.
     LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
         let unseen = if *unseen > 0 { format!("; {unseen} did not arrive in time") } else { String::new() };
         let after = |us: &f64| if *us > 0.0 { format!("within {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
@@ -241,8 +243,7 @@ event_kinds! {
     };
     /// The recall of searches for nearest vectors cannot be measured now, because of `cause`.
     RecallUnmeasured { cause: String } "recall" format!("not measured: {cause}");
-    /// The measured recall, 0 to 1, of searches for the `neighbours` nearest vectors: the mean, and the recall of the
-    /// worst search.
+    /// The recall, 0 to 1, of searches for the `neighbours` nearest vectors: the mean, and that of the worst search.
     RecallMeasured { searches: u64, neighbours: u64, mean: f64, least: f64 } "recall"
         format!("{mean:.4} of the {neighbours} nearest vectors were found (mean of {}; the worst {least:.2})", count_with_noun(*searches, "sample"));
     /// A replica's link to its master went up or down.

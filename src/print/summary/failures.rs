@@ -54,7 +54,10 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
     let failovers: Vec<_> = timeline.failovers().filter(|_| has_load).collect();
     listed(text, timeline, "failover", &failovers);
     let is_of_fleet = |what: &EventKind| {
-        matches!(what, redyno_engine::any_of!(EventKind AgentLost AgentBack ReportsLost BusLost BusBack))
+        matches!(
+            what,
+            redyno_engine::any_of!(EventKind AgentLost AgentBack ReportsLost ResultsLost OrdersLate BusLost BusBack)
+        )
     };
     let of_fleet: Vec<_> = timeline.events().filter(|event| is_of_fleet(&event.what) && has_load).collect();
     listed(text, timeline, "fleet", &of_fleet);

@@ -16,10 +16,11 @@ use super::{
     ran_for::ran_for,
 };
 use crate::{
-    clock::Clock,
+    clock::{Clock, TICK_NS, seconds},
     endpoint::{Cluster, NodeOutages, parse_uri},
     events::EventKind,
-    load::{AgentSetting, Agents},
+    host::run_first,
+    load::{AgentPhase, AgentSetting, Agents},
     untrusted,
 };
 
@@ -32,6 +33,8 @@ const LEAD_NS: u64 = 100_000_000;
 /// setting, because another order may be on its way. The agent may need three and a half to read the setting, because
 /// the agent may first compare its clock and send a report.
 const ROUND_TRIPS: u64 = 5;
+/// The time between two orders after which an event reports that this machine is too busy.
+const LATE_AFTER: Duration = Duration::from_secs(2);
 /// The longest delay that a slow bus may cause, in ns.
 const MOST_DELAY_NS: u64 = 5_000_000_000;
 
@@ -60,6 +63,8 @@ pub(super) struct LeadState {
     axis: Option<(i64, u64)>,
     /// The reason why the last order could not be sent. Empty if the order was sent.
     pub(super) trouble: String,
+    /// The time for which this machine was too busy to send an order, if this time was long.
+    pub(super) late: Option<Duration>,
     /// Whether all agents have ended, or are lost.
     pub(super) has_ended: bool,
 }
@@ -117,6 +122,7 @@ impl KnownAgent {
             next: report.number.saturating_add(1),
             generation: report.generation,
             is_done: report.is_done,
+            closed_tick: report.closed_tick,
             error_ns: report.error_ns,
             refusal: std::mem::take(&mut state.refusal),
             is_lost: ends_early,
@@ -134,6 +140,8 @@ pub(super) struct AgentProgress {
     pub(super) next: u64,
     pub(super) generation: u32,
     pub(super) is_done: bool,
+    /// The last tick (quarter second) whose results have arrived.
+    pub(super) closed_tick: u64,
     /// The largest possible error of the agent's times, in nanoseconds.
     error_ns: u64,
     pub(super) refusal: String,
@@ -151,6 +159,37 @@ impl LeadState {
             self.agents.iter().filter(|agent| !agent.state.is_lost).map(|agent| agent.state.error_ns);
         let error_ns = agents.fold(self.axis.map_or(0, |(_, error_ns)| error_ns), u64::max);
         (error_ns * 2 * ROUND_TRIPS).min(MOST_DELAY_NS)
+    }
+
+    /// Returns the events about an agent whose last report is missing: the agent is lost, and the results at the end of
+    /// its load did not arrive.
+    pub(super) fn missing(&self, agent: usize) -> Vec<EventKind> {
+        let known = &self.agents[agent];
+        let Some((turn, clock)) = self.turn.as_ref().filter(|_| !known.state.has_ended) else {
+            return Vec::new();
+        };
+        let end_ns = match turn.phase {
+            _ if !turn.knobs.load => turn.since_ns,
+            AgentPhase::Load { until_ns, .. } => until_ns.min(clock.now_ns()),
+            AgentPhase::Prefill { .. } => clock.now_ns(),
+        };
+        let from_ns = known.state.closed_tick.saturating_mul(TICK_NS);
+        let (from_s, length_s) = (seconds(from_ns), seconds(end_ns.saturating_sub(from_ns)));
+        let lost = EventKind::AgentLost { agent, host: known.host() };
+        let results = EventKind::ResultsLost { agent, from_s, length_s };
+        let events = [(!known.state.is_lost).then_some(lost), (length_s > 0.0).then_some(results)];
+        events.into_iter().flatten().collect()
+    }
+
+    /// Takes the first report of an agent that was started again. Its reports are numbered from 0. Returns the events
+    /// about the results of its former process.
+    pub(super) fn restart(&mut self, report: &AgentReport) -> Vec<EventKind> {
+        let missing = self.missing(report.index);
+        let agent = &mut self.agents[report.index];
+        (agent.first, agent.heard) = (report.clone(), ran_for());
+        (agent.state.next, agent.state.has_ended) = (0, false);
+        self.is_new = true;
+        missing
     }
 }
 
@@ -223,6 +262,8 @@ impl FleetLead {
     /// Publishes each new order, and repeats the last order, until the agents have ended. This thread waits for nothing
     /// else, because the agents end their load without orders.
     pub(super) fn give_orders(&self, mut bus: Bus) {
+        run_first();
+        let mut last = None::<Instant>;
         loop {
             let mut state = self.state();
             self.news.wait_while_for(&mut state, |state| !state.is_new && !state.has_ended, REPEAT_EVERY);
@@ -241,6 +282,9 @@ impl FleetLead {
             let sent = bus.send(BusStream::Orders, &[(ORDER, &text)]);
             let mut state = self.state();
             state.trouble = sent.as_ref().err().map(ToString::to_string).unwrap_or_default();
+            let passed =
+                std::mem::replace(&mut last, sent.is_ok().then(Instant::now)).map(|last| last.elapsed());
+            state.late = passed.filter(|passed| sent.is_ok() && *passed > LATE_AFTER).or(state.late);
             if sent.is_err() {
                 state.is_new = true;
                 drop(state);
@@ -282,5 +326,31 @@ impl FleetLead {
             turn,
             is_over,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{clock::SECOND_NS, knobs::Knobs};
+
+    #[test]
+    fn the_results_after_the_last_report_of_an_agent_are_missing_unless_it_was_the_last() {
+        let lead = FleetLead::new(Terms::default(), None, vec![AgentReport::default()]);
+        let phase = AgentPhase::Load { is_measured: true, until_ns: 30 * SECOND_NS };
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let turn = AgentSetting { generation: 1, since_ns: 0, knobs, phase };
+        lead.apply_setting(turn, Clock::started_ago(Duration::from_secs(40)).unwrap());
+        let mut report = AgentReport { run: "r".to_owned(), closed_tick: 49, ..AgentReport::default() };
+        let mut missing = |is_last| {
+            report.is_last = is_last;
+            let mut state = lead.state();
+            state.agents[0].hear(&report, true);
+            state.missing(0)
+        };
+        let lost = EventKind::AgentLost { agent: 0, host: String::new() };
+        let results = EventKind::ResultsLost { agent: 0, from_s: 12.25, length_s: 17.75 };
+        assert_eq!(missing(false), [lost, results]);
+        assert_eq!(missing(true), []);
     }
 }

@@ -135,7 +135,7 @@ impl ReportReader {
         }
     }
 
-    /// Emits an event when the bus stops accepting commands, and another event when the bus accepts commands again.
+    /// Emits an event when the bus stops accepting commands, when it accepts commands again, and when orders are late.
     fn note_trouble(&mut self, trouble: String) {
         match (trouble.is_empty(), self.bus_lost) {
             (false, None) => {
@@ -150,6 +150,9 @@ impl ReportReader {
             }
             _ => {}
         }
+        let late = self.lead.state().late.take();
+        let late = late.map(|late| EventKind::OrdersLate { length_s: late.as_secs_f64() });
+        late.into_iter().for_each(|event| self.event(event));
     }
 
     /// Shows the reason why a report cannot be used. Each reason is shown once.
@@ -182,11 +185,9 @@ impl ReportReader {
                     format!("agent {index} is here already, and an agent on {host} has the same number");
                 return self.refuse(cause);
             }
-            // The agent was started again: its reports are numbered from 0.
-            (agent.first, agent.heard) = (report.clone(), ran_for());
-            (agent.state.next, agent.state.has_ended) = (0, false);
-            state.is_new = true;
-            return;
+            let missing = state.restart(&report);
+            drop(state);
+            return missing.into_iter().for_each(|event| self.event(event));
         }
         if !report.run.is_empty() && report.number < agent.state.next {
             // The bus has accepted the report twice, because the first reply of the bus was late.
@@ -347,16 +348,13 @@ impl ReportReader {
         is_late || is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away)
     }
 
-    /// Sends the remaining intervals at the end. Reports each agent without a last report as lost, and the number of
-    /// unusable reports.
+    /// Sends the remaining intervals at the end, and reports the missing agents, results and reports.
     fn close(&mut self) {
-        let away: Vec<_> =
-            self.lead.state().agents.iter().map(|agent| (agent.state.clone(), agent.host())).collect();
-        for (agent, (state, host)) in away.into_iter().enumerate() {
+        let agents = self.lead.state().agents.len();
+        for agent in 0..agents {
             self.join.leave(agent);
-            if !state.has_ended && !state.is_lost {
-                self.event(EventKind::AgentLost { agent, host });
-            }
+            let missing = self.lead.state().missing(agent);
+            missing.into_iter().for_each(|event| self.event(event));
         }
         self.pass_on();
         for (agent, reports) in std::mem::take(&mut self.discarded) {

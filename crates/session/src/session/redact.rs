@@ -150,7 +150,7 @@ fn event_kind(mut what: EventKind) -> EventKind {
             RecallMeasured LoadingBegan LoadingEnded ConfigChanged SlowEvent Forked SnapshotBegan
             SnapshotEnded RewriteBegan RewriteEnded EvictionBegan EvictionEnded RejectionBegan
             RejectionEnded BlockingBegan BlockingEnded FailoverTurned LinkTurned ReplicasChanged Restarted
-            ReportsLost BusBack MarkerRenewed MoreConnectionsLost ConnectionsBack Paused WorkerDied PingBack
+            ReportsLost ResultsLost OrdersLate BusBack MarkerRenewed MoreConnectionsLost ConnectionsBack Paused WorkerDied PingBack
             Stalled Shifted Tried Found Stepped BestStep NothingFound Compared RecordingFailed OutputLost RecordsLost
             MoreLinesSkipped NotRecorded RecordingCut) => {}
     }
