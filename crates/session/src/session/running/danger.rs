@@ -4,7 +4,7 @@
 //! | setting | danger if |
 //! |---|---|
 //! | more data than before may be written | the data does not fit below maxmemory, or is more than 1 GiB |
-//! | more clients | all clients and the replicas together exceed the server's limit |
+//! | more clients | all clients, redyno's other connections and the replicas together exceed the server's limit |
 //! | the rate becomes unlimited | other clients use the server as well |
 //! | a memory limit, or its policy, is set | more memory is in use than the limit allows |
 //! | the load is switched on | the target is an HTTP service on another machine |
@@ -26,6 +26,9 @@ const MUCH: u64 = 1 << 30;
 /// The advice if too much data may be written.
 const LESS: &str =
     "reduce the data with smaller values (-d), fewer keys (-r) or a limited number of requests (-n)";
+
+/// The number of connections that redyno needs on a server besides the load: for control and for PING.
+const OWN: u64 = 2;
 
 /// The warning about a load on an HTTP service that runs on another machine.
 const SERVICE: &str =
@@ -92,11 +95,11 @@ fn too_many_clients(LoadChange { from, to, room }: &LoadChange<'_>) -> Option<St
     let before = if from.knobs.load { from.knobs.clients } else { 0 };
     let wanted = to.knobs.clients;
     let (most, taken) = (room.max_clients?, room.others.unwrap_or(0) + room.replicas);
-    let left = most.saturating_sub(taken);
+    let left = most.saturating_sub(taken + OWN);
     (wanted > before && u64::from(wanted) > left).then(|| {
         format!(
-            "the server accepts {most} clients and already has {taken}, so only {left} of {wanted} can connect; the \
-             server will refuse all further clients, including the clients of others"
+            "the server accepts {most} clients, has {taken} others, and redyno needs {OWN} for control and PING, so only \
+             {left} of {wanted} can connect; the server will refuse all further clients, including the clients of others"
         )
     })
 }
@@ -263,10 +266,13 @@ mod tests {
         let more = Knobs { clients: 100, ..loaded() };
         let question = danger(&loaded(), &more, room).unwrap();
         assert!(
-            question.contains("accepts 128 clients and already has 60, so only 68 of 100 can connect"),
+            question.contains(
+                "128 clients, has 60 others, and redyno needs 2 for control and PING, so only 66 of 100"
+            ),
             "{question}"
         );
-        assert_eq!(danger(&loaded(), &more, FreeCapacity { others: Some(2), ..room }), None);
+        let beside = |others| danger(&loaded(), &more, FreeCapacity { others: Some(others), ..room });
+        assert_eq!((beside(23), beside(24).is_some()), (None, true), "redyno's own connections count, too");
         assert_eq!(danger(&Knobs { clients: 200, ..more.clone() }, &more, room), None, "fewer than before");
     }
 
