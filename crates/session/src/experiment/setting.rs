@@ -79,7 +79,8 @@ impl ExperimentSetting {
     /// The error is a message with the invalid setting and the reason.
     pub fn parse(text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let mut setting = Self { words: text.trim().to_owned(), ..Self::of(base.clone()) };
-        text.split(',').try_for_each(|part| setting.set(part.trim()))?;
+        let mut named = Vec::new();
+        text.split(',').try_for_each(|part| setting.set(part.trim(), &mut named))?;
         setting.without_effect(base).map_or(Ok(()), |why| Err(WordsError::of(why)))?;
         Ok(setting)
     }
@@ -104,7 +105,8 @@ impl ExperimentSetting {
         }
     }
 
-    fn set(&mut self, part: &str) -> Result<(), WordsError> {
+    /// Applies the change `part`. `known` are the knobs of the changes before, to which the knob of this change is added.
+    fn set(&mut self, part: &str, known: &mut Vec<Knob>) -> Result<(), WordsError> {
         let (word, rest) = part.split_once(' ').map_or((part, ""), |(word, rest)| (word, rest.trim()));
         match word {
             "config" => self.set_parameter(rest)?,
@@ -118,6 +120,11 @@ impl ExperimentSetting {
             _ => {
                 let named = Knob::in_query(part).filter(|(_, value)| !value.is_empty());
                 let (named, value) = named.ok_or_else(|| nothing(part))?;
+                // Each operation of a workload has its own weight.
+                if !matches!(named, Knob::Weight(_)) && known.contains(&named) {
+                    return Err(WordsError::of(format!("{} is given twice; leave one out", named.name())));
+                }
+                known.push(named);
                 self.knobs = named.typed(&self.knobs, value).map_err(WordsError::of)?;
             }
         }
@@ -204,6 +211,7 @@ mod tests {
             ),
             ("config hz", "config hz needs a value"),
             ("config hz 10, config hz 20", "config hz is given twice"),
+            ("clients 5, rate 5k, cl 6", "clients is given twice; leave one out"),
             ("clients 50, ", "'' is not a setting"),
         ] {
             let error = parse(text).unwrap_err().to_string();
