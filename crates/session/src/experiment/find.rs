@@ -366,8 +366,10 @@ impl Experiment for Find {
                 seen.full_good_s + seen.full_bad_s
             );
         } else if !matches!(self.ending, Some(Ending::NotHeld(_))) {
-            let known = self.known().unwrap_or_else(|| "not tried at any rate".to_owned());
-            text += &format!("the search is unfinished: {} was {known}\n", self.limit);
+            let limit = &self.limit;
+            let none = || format!("no trial shows whether {limit} is kept");
+            let known = self.known().map_or_else(none, |known| format!("{limit} was {known}"));
+            text += &format!("the search is unfinished: {known}\n");
         }
         let disturbed = self.how_many_disturbed();
         if disturbed > 0 {

@@ -208,7 +208,7 @@ fn a_search_that_is_cut_off_reports_the_rates_that_were_tried() {
         SimulatedSession::new(knobs).drive_until(&mut find, measured, end_s);
         find
     };
-    assert_eq!(cut_off(2.0).report(), "the search is unfinished: p99<1ms was not tried at any rate\n");
+    assert_eq!(cut_off(2.0).report(), "the search is unfinished: no trial shows whether p99<1ms is kept\n");
     let both =
         |find: &Find| Some((find.narrowing().0?, find.narrowing().1?)).filter(|_| find.ending().is_none());
     let cut_off = (3..60).map(|s| cut_off(f64::from(s))).find_map(|find| Some((both(&find)?, find)));
