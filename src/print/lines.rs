@@ -22,8 +22,8 @@ use crate::{
     probe::{Ping, Timing},
     server::Status,
     session::{
-        Event, Interval, PrefillProgress, Record, ServerIdentity, SessionStart, Sink, Span, Timeline,
-        figures::Row,
+        Event, Interval, PrefillProgress, Record, Segment, ServerIdentity, SessionStart, Sink, Span,
+        Timeline, figures::Row,
     },
     units,
 };
@@ -42,8 +42,11 @@ pub struct Lines {
     /// The last PING record of an ended segment, which waits for the interval of the same time.
     earlier_ping: Option<Box<Span<Ping>>>,
     server: Option<Status>,
-    /// The knobs of the current segment.
+    /// The knobs of the segment whose lines are printed.
     knobs: Knobs,
+    /// The segment that has begun, until its first line. The last interval of the previous segment may follow the
+    /// record of this segment.
+    begun: Option<Segment>,
     since_heading: Option<usize>,
     /// The last reported state of kernel timestamps for PING.
     timing: Option<Timing>,
@@ -121,18 +124,14 @@ impl Lines {
             Record::Session(session) => lines.push(session_line(session)),
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);
+                self.begin_segment(&mut lines);
                 // These findings are about the previous segment, which is over.
                 found.clear();
-                let aside = match &segment.prefill {
-                    Some(prefill) => format!("{prefill}, "),
-                    None => segment.aside().map_or_else(String::new, |aside| format!("{aside}, ")),
-                };
-                lines.push(format!("segment {}: {aside}{}", segment.segment, segment.knobs));
-                self.knobs = segment.knobs.clone();
-                self.since_heading = None;
+                self.begun = Some(segment.clone());
             }
             Record::Interval(interval) if interval.drain => {
                 self.complete(None, &mut lines);
+                self.begin_segment(&mut lines);
                 lines.extend(drain_line(interval));
             }
             Record::Interval(interval) => {
@@ -156,12 +155,17 @@ impl Lines {
             // the stall has the length.
             Record::Event(Event { what: EventKind::Stalled { length_s: None, .. }, .. }) => {}
             Record::Event(event) => {
+                self.begin_segment(&mut lines);
                 lines.push(self.timeline.words().worded(event_line(event.t_s, &event.what)));
             }
-            Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
+            Record::Mark(mark) => {
+                self.begin_segment(&mut lines);
+                lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text));
+            }
             Record::Wake(_) | Record::Intrinsic(_) | Record::Host(_) => {}
             Record::End(_) => {
                 self.complete(None, &mut lines);
+                self.begin_segment(&mut lines);
                 found.clear();
                 let t_s = record.t_s().unwrap_or_default();
                 lines.extend(spent.iter().map(|spent| format!("{t_s:6.1} s  {SPENT_TITLE}: {spent}")));
@@ -169,10 +173,23 @@ impl Lines {
         }
         let t_s = record.t_s().unwrap_or_default();
         self.found.extend(found.into_iter().map(|found| format!("{t_s:6.1} s  {found}")));
-        if self.held.is_none() {
+        if self.held.is_none() && !self.found.is_empty() {
+            self.begin_segment(&mut lines);
             lines.append(&mut self.found);
         }
         lines
+    }
+
+    /// Adds the line of the segment that has begun, if it is not printed yet.
+    fn begin_segment(&mut self, lines: &mut Vec<String>) {
+        let Some(segment) = self.begun.take() else { return };
+        let aside = match &segment.prefill {
+            Some(prefill) => format!("{prefill}, "),
+            None => segment.aside().map_or_else(String::new, |aside| format!("{aside}, ")),
+        };
+        lines.push(format!("segment {}: {aside}{}", segment.segment, segment.knobs));
+        self.knobs = segment.knobs;
+        self.since_heading = None;
     }
 
     /// Returns the lines about the events and findings of a node that is not the first node. Each line has the node's
@@ -220,6 +237,10 @@ impl Lines {
         let Some(t_s) = held.map(|i| i.t_s).or(ping.map(|p| p.t_s)) else {
             return;
         };
+        let length_s = held.map(|i| i.length_s).or(ping.map(|p| p.length_s)).unwrap_or_default();
+        if self.begun.as_ref().is_some_and(|begun| begun.t_s <= t_s - length_s / 2.0) {
+            self.begin_segment(lines);
+        }
         if self.since_heading.is_none_or(|n| n == HEADING_EVERY) {
             lines.push(heading(&self.knobs));
             self.since_heading = Some(0);

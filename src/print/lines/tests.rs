@@ -70,6 +70,8 @@ fn the_ping_and_the_interval_of_an_ended_segment_are_one_line() {
         assert_eq!([of_time("  2.5 s").len(), of_time("  3.0 s").len()], [1, 1], "{all:?}");
         let line = of_time("  2.5 s")[0];
         assert!(line.contains("121 k") && line.matches("300 µs").count() == 2, "{all:?}");
+        let place = |of: &str| all.iter().position(|line| line.starts_with(of)).unwrap();
+        assert!(place("  2.5 s") < place("segment 2") && place("segment 2") < place("  3.0 s"), "{all:?}");
     }
 }
 
