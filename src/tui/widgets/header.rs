@@ -204,6 +204,7 @@ fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
         LoadState::On => (format!("{} LOAD", glyphs.on), Ink::Good),
         LoadState::Off => (format!("{} load off", glyphs.off), Ink::Text),
         LoadState::Settling => (format!("{pulse} settling"), Ink::Warn),
+        LoadState::Asking if model.in_force().load => (format!("{} LOAD: y or n?", glyphs.on), Ink::Warn),
         LoadState::Asking => (format!("{} load: y or n?", glyphs.off), Ink::Warn),
         LoadState::Waiting => (format!("{} load waits", glyphs.off), Ink::Warn),
     }
