@@ -19,7 +19,10 @@ use super::{
     table::from,
 };
 use crate::{
-    app::{Binding, Context, InputMode, Model, Purpose, SEGMENT_COLUMNS, TextEntry, Typing, bindings},
+    app::{
+        Binding, Context, InputMode, Key, KeyPattern, Model, Purpose, SEGMENT_COLUMNS, TextEntry, Typing,
+        action, bindings,
+    },
     gauge::{Gauge, GaugeGroup},
     session::figures::{OF_RECEIVERS, SEGMENT},
     tui::{Glyphs, Ink, Paint, from_column, row, theme::Theme, wrapped},
@@ -104,13 +107,25 @@ impl HelpSection {
 
 /// Returns all sections. The sections for the present screen are first.
 fn sections(model: &Model, theme: Theme) -> Vec<HelpSection> {
-    let keys = |context: Context| {
-        let here = bindings().filter(move |binding| binding.context == context);
-        let item = |binding: &Binding| (theme.keys(binding.written), binding.help.to_owned());
-        HelpSection::of(context.title(), here.map(item))
-    };
     let here: Vec<_> =
         model.contexts_here().into_iter().filter(|context| *context != Context::Main).collect();
+    // On some screens, keys of the screen replace keys of a frozen view or a recording.
+    let works = |binding: &Binding| {
+        let key = |pattern: &KeyPattern| match pattern {
+            KeyPattern::Key(code) => Some(Key::plain(*code)),
+            KeyPattern::Ctrl(_) | KeyPattern::Character => None,
+        };
+        let keys =
+            binding.actions.iter().flat_map(|of| of.keys.iter().map(move |pattern| (of, key(pattern))));
+        let mut first = keys.map(|(of, key)| key.is_none_or(|key| action(&here, key) == Some(*of)));
+        !here.contains(&binding.context) || first.any(|is_first| is_first)
+    };
+    let listed = |title: &str, context: Context, working: bool| {
+        let of = bindings().filter(|binding| binding.context == context && works(binding) == working);
+        HelpSection::of(title, of.map(|binding| (theme.keys(binding.written), binding.help.to_owned())))
+    };
+    let keys = |context: Context| listed(context.title(), context, true);
+    let elsewhere = |context: &Context| listed(&format!("{context}, on other screens"), *context, false);
     let others = Context::all().filter(|context| !here.contains(context));
     let legend = [
         HelpSection::of("Signs", signs(theme.glyphs()).map(|(sign, text)| (sign, text.to_owned()))),
@@ -120,7 +135,9 @@ fn sections(model: &Model, theme: Theme) -> Vec<HelpSection> {
             READING.split("\n\n").map(|text| (String::new(), text.trim_end().replace('\n', " "))),
         ),
     ];
-    here.iter().copied().map(keys).chain(legend).chain(others.map(keys)).chain(tables()).collect()
+    let replaced = here.iter().map(elsewhere);
+    let first = here.iter().copied().map(keys).chain(legend);
+    first.chain(replaced).chain(others.map(keys)).chain(tables()).collect()
 }
 
 /// Returns the sections about the short words of the screens: words of lines, of tables, and of the server's figures.
@@ -217,7 +234,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::Screen,
+        app::{Playback, Screen},
         knobs::Knobs,
         session::TimelineOptions,
         tui::theme::{Colours, GlyphSet, Theme},
@@ -226,8 +243,12 @@ mod tests {
     fn text(screen: Screen, query: &str) -> String {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         model.screen = screen;
+        text_of(&model, query)
+    }
+
+    fn text_of(model: &Model, query: &str) -> String {
         let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
-        let lines = matching_lines(Rect::new(0, 0, 76, 24), theme, &model, &TextEntry::sentence(query));
+        let lines = matching_lines(Rect::new(0, 0, 76, 24), theme, model, &TextEntry::sentence(query));
         assert!(lines.iter().all(|(line, _)| line.chars().count() <= 72), "{lines:?}");
         lines.into_iter().map(|(line, _)| line + "\n").collect()
     }
@@ -271,6 +292,19 @@ mod tests {
         );
         assert!(at("Turn the load on or off") < at("Select a parameter"));
         assert_eq!(text.matches("Sort by the next column").count(), 1, "each item occurs once");
+    }
+
+    #[test]
+    fn keys_that_the_present_screen_replaces_are_listed_for_other_screens() {
+        let playback = Playback::new("a.jsonl".to_owned());
+        let mut model = Model::replaying(playback, TimelineOptions::default());
+        let mut title = |screen| {
+            model.screen = screen;
+            let text = text_of(&model, "cursor by one column");
+            text.lines().next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(title(Screen::Overview), "Frozen or replayed");
+        assert_eq!(title(Screen::Log), "Frozen or replayed, on other screens");
     }
 
     #[test]
