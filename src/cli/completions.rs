@@ -24,6 +24,7 @@ use crate::{
     experiment::{Dimension, series::series_presets},
     export::{Format, Rows},
     knobs::{Arrivals, Backlog, Knob, Rhythm},
+    load::IoMethod,
     runner::text_plan,
     tui::theme::theme_names,
     workload::{Distribution, presets},
@@ -81,6 +82,7 @@ fn names(argument: &Arg) -> Option<fn() -> Vec<String>> {
         "backlog" => || owned(&Backlog::ALL.map(Backlog::name)),
         "rhythm" => || owned(&Rhythm::ALL.map(Rhythm::name)),
         "distribution" => || Distribution::names().map(str::to_owned).collect(),
+        "io" => || owned(&IoMethod::ALL.map(IoMethod::name)),
         "format" => || owned(&Format::ALL.map(|format| format.name)),
         "from" | "to" => || owned(&Knob::ALL.map(Knob::name)),
         "name" => || [workloads(), series()].concat(),
@@ -145,6 +147,17 @@ fn with_completions(argument: Arg) -> Arg {
     }
 }
 
+/// The end of the script for bash. bash escapes blanks, such as those of `bursty 10x 1s/10s`, only in names of files.
+const BASH_END: &str = r#"
+_redyno() {
+    _clap_complete_redyno "$@"
+    local IFS=
+    if [[ "${COMPREPLY[*]}" == *' '* ]]; then compopt -o filenames 2> /dev/null; fi
+}
+complete -o nospace -o bashdefault -o nosort -F _redyno redyno 2> /dev/null ||
+    complete -o nospace -o bashdefault -F _redyno redyno
+"#;
+
 /// Returns the completion script for a shell.
 fn script(shell: &str) -> String {
     let mut script = Vec::new();
@@ -154,8 +167,9 @@ fn script(shell: &str) -> String {
         let _ = shell.write_registration(VARIABLE, "redyno", "redyno", "redyno", &mut script);
     }
     // bash expects the name of a host after @, and would therefore begin a new word at @.
-    let before = if shell == "bash" { "COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}\n" } else { "" };
-    before.to_owned() + &String::from_utf8(script).expect("it is made of text")
+    let (before, after) =
+        if shell == "bash" { ("COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}\n", BASH_END) } else { ("", "") };
+    before.to_owned() + &String::from_utf8(script).expect("it is made of text") + after
 }
 
 impl Arguments for CompletionsArgs {
@@ -219,6 +233,7 @@ mod tests {
             "distribution",
             "format",
             "from",
+            "io",
             "name",
             "named",
             "nodes",
@@ -235,6 +250,20 @@ mod tests {
             "workload",
         ];
         assert_eq!(found, expected.map(str::to_owned).into());
+    }
+
+    #[test]
+    fn bash_escapes_the_blanks_of_a_completed_name() {
+        let words = format!(
+            "{}\ncompopt() {{ echo \"$@\"; }}\n_clap_complete_redyno() {{ COMPREPLY=(\"$@\"); }}\n\
+             _redyno dark light; _redyno 'value size'; complete -p redyno",
+            script("bash")
+        );
+        let Ok(output) = std::process::Command::new("bash").args(["-c", &words]).output() else { return };
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines: Vec<_> = printed.lines().collect();
+        assert_eq!(lines.first(), Some(&"-o filenames"), "{output:?}");
+        assert!(lines.len() == 2 && lines[1].ends_with("-F _redyno redyno"), "{output:?}");
     }
 
     #[test]
