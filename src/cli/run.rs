@@ -214,19 +214,18 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
             _ => None,
         },
     );
+    let usage = text.split_once("\n\nUsage: ").map_or("", |(_, usage)| usage);
+    let is_name = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let command = usage.split(' ').skip(1).take_while(is_name).collect::<Vec<_>>().join(" ");
     match suggestion {
-        _ if what.contains("://") && !what.contains("'--push ") => format!("{what}; a URI is given with -u"),
+        _ if what.contains("://") && !what.contains("'--push ") && command != "versus" => {
+            format!("{what}; a URI is given with -u")
+        }
         Some(suggestion) => format!("{what}; did you mean '{suggestion}'?"),
         // The message about an invalid value includes the valid ones.
         None if error.kind() == ErrorKind::ValueValidation => what.to_owned(),
-        None => {
-            let usage = text.split_once("\n\nUsage: ").map_or("", |(_, usage)| usage);
-            let is_name = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
-            match usage.split(' ').skip(1).take_while(is_name).collect::<Vec<_>>().join(" ").as_str() {
-                "" => format!("{what}; `redyno --help` lists the options and commands"),
-                command => format!("{what}; `redyno {command} --help` lists its options"),
-            }
-        }
+        None if command.is_empty() => format!("{what}; `redyno --help` lists the options and commands"),
+        None => format!("{what}; `redyno {command} --help` lists its options"),
     }
 }
 
@@ -298,6 +297,10 @@ mod tests {
             assert!(said.contains("?…'") && !said.contains("cret") && !said.contains("-u"), "{said}");
         }
         assert!(complaint("clean redis://h").ends_with("; a URI is given with -u"));
+        assert!(
+            complaint("versus redis://a redis://b redis://c")
+                .ends_with("`redyno versus --help` lists its options")
+        );
     }
 
     #[test]
