@@ -60,7 +60,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "OUT", value_parser = picture, group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]
     pub screenshot: Option<(PathBuf, Picture)>,
     /// Write an animation of the recording, at most half a minute long, to a new SVG file
-    #[arg(long, value_name = "OUT.svg", group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]
+    #[arg(long, value_name = "OUT.svg", value_parser = animation, group = "drawn", conflicts_with_all = ["headless", "no_mouse"])]
     pub animate: Option<PathBuf>,
     /// The size of the picture, in columns and rows
     #[arg(long, value_name = "WxH", default_value = "120x36", value_parser = area, requires = "drawn")]
@@ -82,6 +82,13 @@ fn picture(path: &str) -> Result<(PathBuf, Picture), &'static str> {
         Some("txt") => Ok((path.into(), Picture::Text)),
         Some("svg") => Ok((path.into(), Picture::Svg)),
         _ => Err("the name must end in .svg or .txt"),
+    }
+}
+
+fn animation(path: &str) -> Result<PathBuf, &'static str> {
+    match picture(path) {
+        Ok((path, Picture::Svg)) => Ok(path),
+        _ => Err("the name must end in .svg"),
     }
 }
 
@@ -164,6 +171,7 @@ mod tests {
         for bad in ["80", "0x5", "x", "5000x2", "-1x3"] {
             assert!(area(bad).unwrap_err().contains("such as 120x36"), "{bad}");
         }
+        assert!(animation("a.svg").is_ok() && animation("a.txt").unwrap_err().contains(".svg"));
         assert_eq!(screen("latency").unwrap(), Screen::Latency);
         assert!(screen("x").unwrap_err().contains("overview, latency"));
         let moment = |text: &str| text.parse::<GivenMoment>();
