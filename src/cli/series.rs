@@ -142,7 +142,9 @@ impl SeriesArgs {
         let wrong = if let Some(none) =
             self.only.iter().find(|run| series.cells.iter().all(|cell| cell.run != **run))
         {
-            format!("--only {none}: the series '{name}' has no such run")
+            let mut runs: Vec<_> = series.cells.iter().map(|cell| cell.run.as_str()).collect();
+            runs.dedup();
+            format!("--only {none}: the series '{name}' has no such run; it has {}", runs.join(", "))
         } else if cells.is_empty() {
             format!("the series '{name}' has no run for {}", target.dialect.words().server)
         } else if self.dataset.is_some()
