@@ -92,7 +92,14 @@ fn in_frame(paint: &mut Paint, plan: &ScreenPlan, model: &Model) {
         if plan.tier == Tier::List {
             let width = usize::from(plan.body.width.saturating_sub(2));
             let (sentence, ink) = status::sentence(model, usize::MAX);
-            for (n, line) in (3..plan.body.height.saturating_sub(2)).zip(wrapped(&sentence, width)) {
+            let mut lines = wrapped(&sentence, width);
+            let rows = 3..plan.body.height.saturating_sub(2);
+            // The last row shows by its end that the sentence goes on.
+            if (1..lines.len()).contains(&rows.len()) {
+                let rest = lines.split_off(rows.len() - 1).join(" ");
+                lines.push(rest);
+            }
+            for (n, line) in rows.zip(lines) {
                 paint.text(row(plan.body, n), &format!(" {line}"), ink);
             }
             knobs::lines(paint, row(plan.body, plan.body.height.saturating_sub(1)), model);
