@@ -93,6 +93,8 @@ impl AbPlan {
 /// The A/B ends early if redyno was the limit for both A and B in this many first pairs. A short disturbance of this
 /// machine seldom lasts for three pairs.
 const LIMITED_PAIRS: usize = 3;
+/// The A/B ends early if this many pairs in a row have a part without any success. A restart of a server is shorter.
+const SILENT_PAIRS: usize = 2;
 
 impl Ab {
     /// Returns the pairs that are not left out.
@@ -152,6 +154,15 @@ impl Ab {
         self.pairs.last().filter(|_| is_limited).and_then(Pair::client_limit)
     }
 
+    /// Returns the reason why further pairs would decide nothing, if there is one.
+    pub(super) fn obstacle(&self) -> Option<String> {
+        let is_silent = |pair: &&Pair| pair.parts.iter().any(|part| part.ops == 0);
+        if self.pairs.iter().rev().take_while(is_silent).count() >= SILENT_PAIRS {
+            return Some(format!("no request succeeded on one side of the last {SILENT_PAIRS} pairs"));
+        }
+        self.client_limit().map(|why| format!("redyno itself is the limit for both A and B: {why}"))
+    }
+
     /// Returns the maximum number of pairs within the time limit.
     pub(super) fn most_pairs(&self) -> usize {
         ((self.plan.limit_s - self.plan.part_s) / self.plan.pair_s()).max(1.0) as usize
@@ -178,7 +189,7 @@ impl Ab {
             self.add_pair(now_s, before, part.clone());
             self.is_last = self.is_late(now_s + self.plan.pair_s());
             let is_clear = !matches!(self.verdict().verdict, Some(Verdict::NotClear(_)));
-            if self.is_last || is_clear || self.client_limit().is_some() {
+            if self.is_last || is_clear || self.obstacle().is_some() {
                 return self.conclude(false);
             }
         }

@@ -154,10 +154,8 @@ impl Ab {
         self.is_last |= is_last;
         self.ending = Some(match self.verdict().verdict {
             Some(Verdict::Worse) => Ending::NotHeld(self.sentence()),
-            None | Some(Verdict::NotClear(_)) => Ending::Undecided(match self.client_limit() {
-                Some(why) => {
-                    format!("redyno itself is the limit for both A and B: {why}; {}", self.sentence())
-                }
+            None | Some(Verdict::NotClear(_)) => Ending::Undecided(match self.obstacle() {
+                Some(why) => format!("{why}; {}", self.sentence()),
                 None => self.sentence(),
             }),
             Some(Verdict::Better | Verdict::Same { .. }) => Ending::Done,

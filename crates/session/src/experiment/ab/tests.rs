@@ -68,7 +68,8 @@ impl Simulated {
     fn measured(&self, node: u16) -> Delivery {
         let times = if node == 1 { 1.0 + self.b } else { 1.0 };
         // All figures vary a little, otherwise there would be no noise.
-        let ops = if node == self.carrier { (5000.0 * times) as u64 + self.tick % 7 } else { 0 };
+        let ops =
+            if node == self.carrier && times > 0.0 { (5000.0 * times) as u64 + self.tick % 7 } else { 0 };
         let part = |ops| OperationInterval { ops, service: repeated(9000, ops), ..Default::default() };
         let interval = Interval {
             t_s: self.now_s(),
@@ -123,6 +124,15 @@ fn equal_targets_are_judged_equal() {
     Simulated::run(0.0, &mut versus);
     assert_eq!(versus.ending(), Some(&Ending::Done));
     assert!(matches!(versus.verdict().verdict, Some(Verdict::Same { .. })), "{:?}", versus.verdict());
+}
+
+#[test]
+fn a_target_that_never_answers_ends_the_comparison() {
+    let mut versus = versus();
+    Simulated::run(-1.0, &mut versus);
+    let Some(Ending::Undecided(why)) = versus.ending() else { panic!("{:?}", versus.ending()) };
+    assert!(why.starts_with("no request succeeded on one side of the last 2 pairs; not clear"), "{why}");
+    assert_eq!(versus.pairs().len(), 2);
 }
 
 #[test]

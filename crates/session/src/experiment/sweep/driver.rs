@@ -60,6 +60,7 @@ impl Sweep {
             return Vec::new();
         }
         let (is_steady, measured, gauges) = (step.is_steady(), step.measured(), step.gauges.clone());
+        let is_silent = measured.ops == 0;
         self.in_flight_s = measured.service.value_at_quantile(0.99) as f64 / 1e9;
         let value = self.plan.values[at];
         let point = self.curve.add(value, interval.segment, &self.settings[at].knobs, measured);
@@ -81,7 +82,8 @@ impl Sweep {
             is_steady,
             client_limit: our_limit(measured),
         };
-        let next = self.request_step(at + 1);
+        // Without any success, there is no best step any more.
+        let next = if is_silent { self.end() } else { self.request_step(at + 1) };
         [Order::Event(EventKind::Stepped { step })].into_iter().chain(next).collect()
     }
 
@@ -347,6 +349,7 @@ mod tests {
             });
             let Some(Ending::Undecided(why)) = sweep.ending() else { panic!("{:?}", sweep.ending()) };
             assert!(why.starts_with("no request succeeded at clients "), "{why}");
+            assert_eq!(sweep.curve.points.iter().filter(|point| point.measured.ops == 0).count(), 1);
             assert_eq!(
                 (sweep.best.as_ref(), sweep.report().contains("best")),
                 (None, false),
