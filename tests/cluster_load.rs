@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use redyno::session::Record;
+use redyno::{events::EventKind, session::Record};
 use rustix::process::Signal;
 
 use crate::support::{
@@ -172,4 +172,53 @@ fn a_node_that_hangs_does_not_prolong_the_load() {
     wait_for("the cluster", || {
         nodes.0[0].cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok").then_some(())
     });
+}
+
+/// Kills node 1 under load, and waits until its connections are lost. Returns the running load, and the node's address.
+fn kill_under_load(nodes: &mut Nodes) -> (Running, String) {
+    let running = start(&nodes.0[0], &["--timeout", "1"]);
+    running.wait_for_lines(4, r#""kind":"interval""#);
+    nodes.0[1].kill();
+    running.wait_for_lines(1, r#""event":"connections_lost""#);
+    (running, format!("127.0.0.1:{}", nodes.0[1].port()))
+}
+
+/// Ends the load, and returns the texts of its events about lost connections, without their times.
+fn told_of_connections(running: Running) -> Vec<String> {
+    running.signal(Signal::INT);
+    let is_of_load = |what: &EventKind| ["load lost", "load back"].contains(&what.name());
+    let events = running.end().records().into_iter().filter_map(|record| match record {
+        Record::Event(event) if is_of_load(&event.what) => Some(event.what),
+        _ => None,
+    });
+    events.map(|what| what.to_string().split(" after ").next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn connections_to_a_dead_primary_are_back_when_this_primary_is_back() {
+    let mut nodes = Nodes::start(Server::redis, false);
+    let (running, dead) = kill_under_load(&mut nodes);
+    // The clients of the dead node are connected to other nodes long before.
+    running.wait_for("five intervals without the node", |out| {
+        let (_, since) = out.split_once(r#""event":"connections_lost""#)?;
+        assert!(!since.contains(r#""event":"connections_back""#), "the node is dead: {since}");
+        (since.matches(r#""kind":"interval""#).count() >= 5).then_some(())
+    });
+    nodes.0[1].restart();
+    running.wait_for_lines(1, r#""event":"connections_back""#);
+    let told = told_of_connections(running);
+    assert!(told[0].contains(&format!(" to {dead}: ")), "{told:?}");
+    assert_eq!(told.last(), Some(&format!("{dead} accepts connections again")), "{told:?}");
+}
+
+#[test]
+fn connections_to_a_dead_primary_are_no_longer_missed_when_its_replica_takes_over() {
+    for recipe in recipes() {
+        let mut nodes = Nodes::start(recipe, true);
+        let (running, dead) = kill_under_load(&mut nodes);
+        running.wait_for_lines(1, r#""event":"connections_back""#);
+        let (told, heir) = (told_of_connections(running), nodes.0[4].port());
+        assert!(told[0].contains(&format!(" to {dead}: ")), "{told:?}");
+        assert!(told.contains(&format!("127.0.0.1:{heir} serves the slots of {dead}")), "{told:?}");
+    }
 }

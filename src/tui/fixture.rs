@@ -359,7 +359,8 @@ pub fn outage() -> Vec<Record> {
             }
             103 => {
                 let cause = "reset".to_owned();
-                let lost = EventKind::ConnectionsLost { lost: 200, clients: 200, cause, untold: 0 };
+                let lost =
+                    EventKind::ConnectionsLost { lost: 200, clients: 200, cause, untold: 0, server: None };
                 records.push(made.event(lost));
             }
             104 => {
@@ -368,7 +369,12 @@ pub fn outage() -> Vec<Record> {
             }
             112 => records.push(made.event(EventKind::Reachable)),
             113 => {
-                records.push(made.event(EventKind::ConnectionsBack { connections: 200, after_s: 2.1 }));
+                records.push(made.event(EventKind::ConnectionsBack {
+                    connections: 200,
+                    after_s: 2.1,
+                    server: None,
+                    heir: None,
+                }));
             }
             _ => {}
         }

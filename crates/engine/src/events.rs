@@ -257,18 +257,27 @@ event_kinds! {
     /// The marker of this run, a hash on the server, cannot be written.
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill, `redyno clean` would not find this run");
-    /// Connections of the load were lost. `untold` is the number of earlier losses without a report.
-    ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64 } "load lost" {
-        let of = if lost <= clients { "of" } else { "times among" };
+    /// Connections of the load were lost, in a cluster the connections to one `server`. `untold` is the number of earlier
+    /// losses without a report.
+    ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64, server: Option<String> } "load lost" {
         let untold = (*untold > 0).then(|| format!("and {untold} more since the last report)"));
         let plural = if *clients == 1 { "" } else { "s" };
-        format!("{lost} {of} {clients} connection{plural}: {cause}{}", after(" (", &untold))
+        let connections = match server {
+            Some(server) => format!("{} to {server}", count_with_noun(*lost, "connection")),
+            None if lost <= clients => format!("{lost} of {clients} connection{plural}"),
+            None => format!("{lost} times among {clients} connection{plural}"),
+        };
+        format!("{connections}: {cause}{}", after(" (", &untold))
     };
     /// More connections of the load were lost, so many that not every loss has an event.
     MoreConnectionsLost { times: u64 } "load lost" format!("{times} more losses; the connections were soon open again");
-    /// All lost connections of the load are open again.
-    ConnectionsBack { connections: u64, after_s: f64 } "load back"
-        format!("{connections} connection{} after {after_s:.2} s", if *connections == 1 { "" } else { "s" });
+    /// All lost connections of the load are open again. In a cluster, `server` accepts connections again, or its slots
+    /// belong to `heir`.
+    ConnectionsBack { connections: u64, after_s: f64, server: Option<String>, heir: Option<String> } "load back" match (server, heir) {
+        (Some(server), Some(heir)) => format!("{heir} serves the slots of {server} after {after_s:.2} s"),
+        (Some(server), None) => format!("{server} accepts connections again after {after_s:.2} s"),
+        _ => format!("{connections} connection{} after {after_s:.2} s", if *connections == 1 { "" } else { "s" }),
+    };
     /// redyno's own process was stopped, and continued.
     Paused { length_s: f64 } "paused"
         format!("{length_s:.1} s without a measurement: redyno was stopped; requests in flight then count as late");
@@ -355,10 +364,13 @@ impl EventKind {
     /// Returns whether the event concerns all nodes of the session. The record of such an event still has the number of
     /// one node.
     pub fn is_of_all_nodes(&self) -> bool {
-        matches!(
-            self,
-            crate::any_of!(Self NodeJoined NodeLeft NodeBack Failover LagUnmeasured LagMeasured NotRecorded)
-        )
+        match self {
+            Self::ConnectionsLost { server, .. } | Self::ConnectionsBack { server, .. } => server.is_some(),
+            crate::any_of!(Self NodeJoined NodeLeft NodeBack Failover LagUnmeasured LagMeasured NotRecorded) => {
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Returns whether the event reports a recovery.
@@ -368,33 +380,4 @@ impl EventKind {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kind_of_an_error_appears_once_in_the_text() {
-        let text = |error: &str, message: &str| {
-            EventKind::FirstError { error: error.to_owned(), message: message.to_owned() }.to_string()
-        };
-        assert_eq!(text("OOM", "OOM command not allowed"), "OOM command not allowed");
-        assert_eq!(text("refused", "Connection refused"), "refused: Connection refused");
-    }
-
-    #[test]
-    fn no_field_of_an_event_has_the_name_of_a_field_of_all_events() {
-        let event =
-            EventKind::ConfigChanged { name: "hz".to_owned(), from: "10".to_owned(), to: "20".to_owned() };
-        let text = serde_json::to_string(&event).unwrap();
-        assert_eq!(text, r#"{"event":"config_changed","parameter":"hz","from":"10","to":"20"}"#);
-    }
-
-    #[test]
-    fn repeated_losses_of_the_same_connections_are_counted_as_times() {
-        let text = |lost, more| {
-            let cause = "reset".to_owned();
-            EventKind::ConnectionsLost { lost, clients: 50, cause, untold: more }.to_string()
-        };
-        assert_eq!(text(50, 0), "50 of 50 connections: reset");
-        assert_eq!(text(51, 7), "51 times among 50 connections: reset (and 7 more since the last report)");
-    }
-}
+mod tests;

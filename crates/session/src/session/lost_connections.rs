@@ -7,22 +7,31 @@
 //!      load lost ───┘                 └─── load back          one event each, for any number of connections
 //!                   ├─── outage ──────┤                       the time without any connection
 //! ```
+//! In a cluster, each node has its own events. A node is back when it accepts a connection again, or when another node
+//! owns its slots.
 
-use std::collections::VecDeque;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use crate::{
     clock::{SECOND_NS, seconds},
+    endpoint::{Cluster, NodeNumber, Topology},
     events::EventKind,
     load::LossReport,
+    protocol::SLOTS,
 };
 
 /// The shortest time between two reported outages, in nanoseconds. The outages in between are only counted: a server
 /// that closes connections after each reply causes hundreds of outages per second.
 const REPORT_EVERY_NS: u64 = SECOND_NS;
 
-/// An outage lasts from the first lost connection until every client is connected again.
+/// An outage lasts from the first lost connection until every client is connected again, or the node is back.
 #[derive(Debug, Default)]
 struct ConnectionOutage {
+    /// A slot that the node owned at the beginning.
+    slot: Option<u16>,
     since_ns: u64,
     cause: String,
     /// The number of lost connections during the outage. A client that reconnects may lose its connection again.
@@ -32,17 +41,26 @@ struct ConnectionOutage {
     back_ns: u64,
 }
 
-/// Tracks the load's connections.
+/// Tracks the load's connections to one server.
 #[derive(Debug, Default)]
-pub(super) struct LostConnections {
+struct ServerConnections {
     /// The number of missing connections of each worker.
-    lost: Vec<u64>,
-    down: Vec<bool>,
-    clients: u64,
+    lost: BTreeMap<usize, u64>,
     current: Option<ConnectionOutage>,
     last_reported_ns: Option<u64>,
     /// The number of lost connections that no event has reported yet, because there were too many outages.
     unreported: u64,
+}
+
+/// Tracks the load's connections.
+#[derive(Debug, Default)]
+pub(super) struct LostConnections {
+    /// The cluster, if the load goes to its nodes.
+    cluster: Option<Arc<Cluster>>,
+    /// The connections to each node; without a cluster, one entry for all connections.
+    servers: BTreeMap<Option<NodeNumber>, ServerConnections>,
+    down: Vec<bool>,
+    clients: u64,
     /// The time when the last connection was lost, in nanoseconds; `None` if there is a connection.
     down_since_ns: Option<u64>,
     /// The start and end of earlier times without any connection. An entry is kept as long as new intervals may include
@@ -52,8 +70,8 @@ pub(super) struct LostConnections {
 
 impl LostConnections {
     /// Returns a tracker without lost connections, for `workers` workers.
-    pub(super) fn new(workers: usize) -> Self {
-        Self { lost: vec![0; workers], down: vec![false; workers], ..Self::default() }
+    pub(super) fn new(workers: usize, cluster: Option<Arc<Cluster>>) -> Self {
+        Self { cluster, down: vec![false; workers], ..Self::default() }
     }
 
     /// Sets the number of clients that should be connected from `at_ns` on.
@@ -85,9 +103,21 @@ impl LostConnections {
 
     /// Adds the report of a worker about a tick (quarter second).
     pub(super) fn take(&mut self, worker: usize, report: &LossReport) {
-        self.lost[worker] = report.still_lost;
+        let server = self.servers.entry(report.node).or_default();
+        // A node that accepts a connection is back, even if other workers do not need the node now.
+        if report.node.is_some() && report.back_ns > 0 {
+            server.lost.clear();
+        }
+        server.lost.insert(worker, report.still_lost);
         if report.lost > 0 {
-            let outage = self.current.get_or_insert_with(|| ConnectionOutage {
+            let slot_of =
+                |node, topology: &Topology| (0..SLOTS).find(|slot| topology.owner(*slot) == Some(node));
+            let outage = server.current.get_or_insert_with(|| ConnectionOutage {
+                slot: self
+                    .cluster
+                    .as_ref()
+                    .zip(report.node)
+                    .and_then(|(it, node)| slot_of(node, &it.topology())),
                 since_ns: report.first_ns,
                 cause: report.cause.clone(),
                 ..ConnectionOutage::default()
@@ -95,7 +125,7 @@ impl LostConnections {
             outage.since_ns = outage.since_ns.min(report.first_ns);
             outage.losses += report.lost;
         }
-        if let Some(outage) = &mut self.current {
+        if let Some(outage) = &mut server.current {
             outage.back_ns = outage.back_ns.max(report.back_ns);
         }
     }
@@ -103,36 +133,23 @@ impl LostConnections {
     /// Returns the new events, each with its time. Call this after every worker has reported its last tick
     /// (quarter second).
     pub(super) fn report(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
-        let mut events = Vec::new();
-        let still_lost: u64 = self.lost.iter().sum();
-        let Some(outage) = &mut self.current else { return events };
-        let is_quiet = self.last_reported_ns.is_none_or(|last| now_ns >= last + REPORT_EVERY_NS);
-        let lost = if outage.reported == 0 { outage.losses.max(still_lost) } else { still_lost };
-        // The outage is reported again each time the number of its lost connections has doubled.
-        if (outage.reported == 0 && is_quiet) || (outage.reported > 0 && lost >= 2 * outage.reported) {
-            let at_ns = if outage.reported == 0 { outage.since_ns } else { now_ns };
-            let untold = std::mem::take(&mut self.unreported);
-            let cause = outage.cause.clone();
-            events.push((at_ns, EventKind::ConnectionsLost { lost, clients: self.clients, cause, untold }));
-            outage.reported = lost;
-            self.last_reported_ns = Some(now_ns);
-        }
-        if still_lost == 0 {
-            if outage.reported > 0 {
-                events.push(outage.back(now_ns));
-            } else {
-                self.unreported += outage.losses;
-            }
-            self.current = None;
-        }
-        events
+        let topology = self.cluster.as_ref().map(|cluster| Arc::clone(&cluster.topology()));
+        let address = |node| topology.as_ref().map(|topology| topology.node(node).address.to_string());
+        let clients = self.clients;
+        let events = |(node, of): (&Option<NodeNumber>, &mut ServerConnections)| {
+            let slot = of.current.as_ref().and_then(|outage| outage.slot);
+            let owner =
+                slot.and_then(|slot| topology.as_ref()?.owner(slot)).filter(|owner| Some(*owner) != *node);
+            of.report(now_ns, clients, [*node, owner].map(|node| node.and_then(address)))
+        };
+        self.servers.iter_mut().flat_map(events).collect()
     }
 
     /// At the end of the session, returns the events about lost connections that no event has reported yet.
     pub(super) fn rest(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
-        self.last_reported_ns = None;
+        self.servers.values_mut().for_each(|server| server.last_reported_ns = None);
         let mut events = self.report(now_ns);
-        let times = std::mem::take(&mut self.unreported);
+        let times = self.servers.values_mut().map(|server| std::mem::take(&mut server.unreported)).sum();
         events.extend((times > 0).then_some((now_ns, EventKind::MoreConnectionsLost { times })));
         events
     }
@@ -149,6 +166,48 @@ impl LostConnections {
         while self.past.front().is_some_and(|(_, end_ns)| *end_ns < before_ns) {
             self.past.pop_front();
         }
+    }
+}
+
+impl ServerConnections {
+    /// Returns the new events about the node at the address `server`, whose slots now belong to `heir`. Both are `None`
+    /// without a cluster.
+    fn report(
+        &mut self,
+        now_ns: u64,
+        clients: u64,
+        [server, heir]: [Option<String>; 2],
+    ) -> Vec<(u64, EventKind)> {
+        let mut events = Vec::new();
+        let Some(outage) = &mut self.current else { return events };
+        if heir.is_some() {
+            self.lost.clear();
+        }
+        let still_lost: u64 = self.lost.values().sum();
+        let is_quiet = self.last_reported_ns.is_none_or(|last| now_ns >= last + REPORT_EVERY_NS);
+        let lost = if outage.reported == 0 { outage.losses.max(still_lost) } else { still_lost };
+        // The outage is reported again each time the number of its lost connections has doubled.
+        if (outage.reported == 0 && is_quiet) || (outage.reported > 0 && lost >= 2 * outage.reported) {
+            let at_ns = if outage.reported == 0 { outage.since_ns } else { now_ns };
+            let untold = std::mem::take(&mut self.unreported);
+            let (cause, server) = (outage.cause.clone(), server.clone());
+            events.push((at_ns, EventKind::ConnectionsLost { lost, clients, cause, untold, server }));
+            outage.reported = lost;
+            self.last_reported_ns = Some(now_ns);
+        }
+        if still_lost == 0 {
+            if outage.reported > 0 {
+                // Clients that are no longer needed do not reconnect.
+                let at_ns = if outage.back_ns > 0 { outage.back_ns } else { now_ns };
+                let after_s = seconds(at_ns.saturating_sub(outage.since_ns));
+                let connections = outage.reported;
+                events.push((at_ns, EventKind::ConnectionsBack { connections, after_s, server, heir }));
+            } else {
+                self.unreported += outage.losses;
+            }
+            self.current = None;
+        }
+        events
     }
 }
 
@@ -205,21 +264,12 @@ impl LostPings {
     }
 }
 
-impl ConnectionOutage {
-    fn back(&self, now_ns: u64) -> (u64, EventKind) {
-        // Clients that are no longer needed do not reconnect.
-        let at_ns = if self.back_ns > 0 { self.back_ns } else { now_ns };
-        let after_s = seconds(at_ns.saturating_sub(self.since_ns));
-        (at_ns, EventKind::ConnectionsBack { connections: self.reported, after_s })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn lost(n: u64, first_ns: u64) -> LossReport {
-        LossReport { lost: n, first_ns, cause: "reset".to_owned(), back_ns: 0, still_lost: n }
+        LossReport { lost: n, first_ns, cause: "reset".to_owned(), still_lost: n, ..LossReport::default() }
     }
 
     fn back(at_ns: u64) -> LossReport {
@@ -236,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_thousand_connections_lost_at_once_are_one_pair_of_events() {
-        let mut connections = LostConnections::new(2);
+        let mut connections = LostConnections::new(2, None);
         connections.set_clients(1000, 0);
         connections.take(0, &lost(500, 120 * MS));
         connections.take(1, &lost(500, 110 * MS));
@@ -255,7 +305,7 @@ mod tests {
 
     #[test]
     fn an_outage_that_spreads_is_reported_again_when_it_has_doubled() {
-        let mut connections = LostConnections::new(1);
+        let mut connections = LostConnections::new(1, None);
         connections.set_clients(50, 0);
         connections.take(0, &lost(1, 0));
         assert_eq!(connections.report(250 * MS).len(), 1);
@@ -265,7 +315,7 @@ mod tests {
 
     #[test]
     fn many_short_outages_are_counted_without_flooding_events() {
-        let mut connections = LostConnections::new(1);
+        let mut connections = LostConnections::new(1, None);
         connections.set_clients(1, 0);
         let mut events = Vec::new();
         for tick in 1..=40 {
@@ -325,7 +375,7 @@ mod tests {
 
     #[test]
     fn the_outage_is_the_time_in_which_no_worker_has_a_connection() {
-        let mut connections = LostConnections::new(2);
+        let mut connections = LostConnections::new(2, None);
         connections.set_clients(2, 0);
         connections.set_down(0, true, 100 * MS);
         connections.set_down(1, true, 300 * MS);
@@ -340,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_worker_without_clients_does_not_hide_an_outage() {
-        let mut connections = LostConnections::new(4);
+        let mut connections = LostConnections::new(4, None);
         connections.set_clients(1, 0);
         connections.set_down(0, true, 0);
         assert_eq!(connections.outage_s(0, 250 * MS), 0.25);

@@ -117,7 +117,6 @@ fn event_kind(mut what: EventKind) -> EventKind {
         | InfoRefused { cause }
         | NotPermitted { cause }
         | MarkerRefused { cause }
-        | ConnectionsLost { cause, .. }
         | LoadStopped { cause }
         | PingLost { cause }
         | PingError { message: cause }
@@ -130,6 +129,13 @@ fn event_kind(mut what: EventKind) -> EventKind {
             (*command, *client, *arguments) = (name, None, Vec::new());
         }
         RoleChanged { master, .. } => *master = None,
+        ConnectionsLost { cause, server, .. } => {
+            *cause = code(cause);
+            server.iter_mut().for_each(|text| REDACTED.clone_into(text));
+        }
+        ConnectionsBack { server, heir, .. } => {
+            server.iter_mut().chain(heir).for_each(|text| REDACTED.clone_into(text));
+        }
         NodeJoined { address }
         | NodeLeft { address }
         | NodeBack { address }
@@ -150,7 +156,7 @@ fn event_kind(mut what: EventKind) -> EventKind {
             RecallMeasured LoadingBegan LoadingEnded ConfigChanged SlowEvent Forked SnapshotBegan
             SnapshotEnded RewriteBegan RewriteEnded EvictionBegan EvictionEnded RejectionBegan
             RejectionEnded BlockingBegan BlockingEnded FailoverTurned LinkTurned ReplicasChanged Restarted
-            ReportsLost ResultsLost OrdersLate BusBack MarkerRenewed MoreConnectionsLost ConnectionsBack Paused WorkerDied PingBack
+            ReportsLost ResultsLost OrdersLate BusBack MarkerRenewed MoreConnectionsLost Paused WorkerDied PingBack
             Stalled Shifted Tried Found Stepped BestStep NothingFound Compared RecordingFailed OutputLost RecordsLost
             MoreLinesSkipped NotRecorded RecordingCut) => {}
     }
@@ -214,7 +220,19 @@ mod tests {
                 to: "slave".to_owned(),
                 master: Some(text()),
             },
-            EventKind::ConnectionsLost { lost: 1, clients: 1, cause: text(), untold: 0 },
+            EventKind::ConnectionsLost {
+                lost: 1,
+                clients: 1,
+                cause: text(),
+                untold: 0,
+                server: Some(text()),
+            },
+            EventKind::ConnectionsBack {
+                connections: 1,
+                after_s: 1.0,
+                server: Some(text()),
+                heir: Some(text()),
+            },
             EventKind::Prefilled { prefilled: Made { unseen: Some(text()), ..Made::default() } },
             EventKind::FirstError { error: "ERR".to_owned(), message: text() },
             EventKind::PingError { message: text() },
@@ -364,6 +382,7 @@ mod tests {
             "why",
             "ERR",
             "host",
+            "heir",
             "arguments",
         ];
         let mut found = BTreeSet::new();

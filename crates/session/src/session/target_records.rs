@@ -89,12 +89,13 @@ impl TargetRecords {
     /// Returns a maker of records from the reports in `inputs`.
     pub(super) fn new(clock: Clock, inputs: TargetInputs) -> Self {
         let rings = inputs.load.rings;
+        let cluster = inputs.numbers.as_ref().map(|(_, cluster)| Arc::clone(cluster));
         let is_watched = rings.is_empty() && inputs.fleet.is_none();
         Self {
             clock,
             assembly: Assembly::new(rings.len()),
             of_workers: Vec::new(),
-            connections: LostConnections::new(rings.len()),
+            connections: LostConnections::new(rings.len(), cluster),
             kinds: ErrorKinds::default(),
             pings: LostPings::default(),
             rings,

@@ -101,6 +101,11 @@ impl WorkerClients {
         self.lanes.get_mut(i).map_or(i, |lane| lane.owner)
     }
 
+    /// Returns the node of a cluster to which lane `i` leads.
+    pub(in crate::load) fn node_of(&mut self, i: usize) -> Option<NodeNumber> {
+        self.lane(i)?.node
+    }
+
     /// Returns the number of lanes, including the clients' own lanes.
     pub(in crate::load) fn how_many_lanes(&self) -> usize {
         self.wanted + self.lanes.all.len() - self.lanes.free.len()

@@ -146,8 +146,11 @@ impl Worker {
         }
         if was_opening && !still_opening {
             self.begin(now_ns);
-            if self.clients.greeted(i) {
-                self.losses.back(now_ns);
+            let (node, was_lost) = (self.clients.node_of(i), self.clients.greeted(i));
+            if was_lost || node.is_some() {
+                self.losses.back(node, now_ns);
+            }
+            if was_lost {
                 self.recovers = self.spread.is_none();
                 self.report_if_down(now_ns);
             }

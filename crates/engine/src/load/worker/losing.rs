@@ -34,12 +34,13 @@ impl Worker {
         }
         self.begin(now_ns);
         self.report_error(&kind, || broken.to_string());
+        let node = self.clients.node_of(i);
         let newly_lost = self.clients.lost(i, now_ns);
         // Connections that are closed at the end of the session are not an outage.
         if !matches!(self.stage, WorkerStage::Over { .. }) {
             self.setup.endpoints.mark_stale(now_ns);
             if newly_lost {
-                self.losses.lost(now_ns, || broken.to_string());
+                self.losses.lost(node, now_ns, || broken.to_string());
                 self.report_if_down(now_ns);
             }
         }
@@ -69,7 +70,7 @@ impl Worker {
     }
 
     pub(super) fn report_losses(&mut self) {
-        if let Some(report) = self.losses.report(self.clients.how_many_lost() as u64) {
+        for report in self.losses.reports(self.clients.how_many_lost() as u64) {
             self.emit(LoadEvent::Losses { worker: self.setup.index, report });
         }
     }
