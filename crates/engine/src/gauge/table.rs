@@ -100,6 +100,8 @@ gauges! {
         "Connections, including those of redyno.";
     BlockedClients "blocked_clients" Clients "blocked" Count, Level Info("blocked_clients"), 0.0 Some
         "Clients that wait in a blocking command.";
+    PausedClients "connections_paused" Clients "paused" YES_NO, Level InfoWord("paused_reason", "client_pause"), 1.0 Some
+        "Whether CLIENT PAUSE delays the commands of clients (Valkey 8.1).";
     RejectedClients "connections_rejected" Clients "rejected" Count, Added InfoOrStat("rejected_connections", "rejected_connections"), 0.0 Some
         "Connections rejected at maxclients since the previous poll.";
     NewConnections "connections_received" Clients "new" Count, Added InfoOrStat("total_connections_received", "total_connections"), 0.0 Never
