@@ -29,6 +29,22 @@ pub struct DialectWords {
     pub who_we_are: &'static str,
     /// The command line options for a password.
     pub password: &'static str,
+    /// Whether the server has the commands of Redis that find keys and clients, such as SCAN and CLIENT LIST.
+    pub is_redis: bool,
+    /// The command that lists the open connections.
+    pub connections: &'static str,
+    /// The advice if the client limit is reached.
+    pub more_clients: &'static str,
+    /// The option for the memory limit.
+    pub memory_limit: &'static str,
+    /// How to find out which keys use the memory.
+    pub large_keys: &'static str,
+    /// How to make large replies smaller.
+    pub smaller_replies: &'static str,
+    /// The advice if the server uses all of its CPU time.
+    pub more_cores: &'static str,
+    /// How to find out whether keys were deleted.
+    pub deleted_keys: &'static str,
 }
 
 impl DialectWords {
@@ -49,7 +65,7 @@ impl DialectWords {
     }
 }
 
-pub(super) static REDIS: DialectWords = DialectWords {
+pub(super) const REDIS: DialectWords = DialectWords {
     server: "Redis",
     a_server: "a Redis",
     ping: "PING",
@@ -63,6 +79,14 @@ pub(super) static REDIS: DialectWords = DialectWords {
     credentials: "-a, or in the environment as REDISCLI_AUTH",
     who_we_are: "-a or REDISCLI_AUTH, and --user",
     password: "-a and REDISCLI_AUTH",
+    is_redis: true,
+    connections: "CLIENT LIST",
+    more_clients: "CONFIG SET maxclients raises the limit; CLIENT LIST shows who is connected",
+    memory_limit: "maxmemory (CONFIG SET maxmemory)",
+    large_keys: "redis-cli --memkeys finds large keys",
+    smaller_replies: "read only parts of a key (GETRANGE, HMGET, LRANGE), or split or compress its value",
+    more_cores: "spread the keys over more servers (cluster), or read from replicas",
+    deleted_keys: "INFO keyspace counts keys, INFO commandstats shows DEL, UNLINK and FLUSHALL",
 };
 
 pub(super) static MEMCACHED: DialectWords = DialectWords {
@@ -79,6 +103,14 @@ pub(super) static MEMCACHED: DialectWords = DialectWords {
     credentials: "--user and -a, or before an @ in the URI",
     who_we_are: "--user and -a",
     password: "--user and -a",
+    is_redis: false,
+    connections: "stats conns",
+    more_clients: "raise memcached's option -c; stats conns shows the connections",
+    memory_limit: "memcached's option -m",
+    large_keys: "stats slabs shows the memory by item size",
+    smaller_replies: "split or compress large values",
+    more_cores: "spread the keys over more servers, or start memcached with more threads (-t)",
+    deleted_keys: "stats shows curr_items, delete_hits and cmd_flush",
 };
 
 pub(super) static HTTP: DialectWords = DialectWords {
@@ -95,6 +127,8 @@ pub(super) static HTTP: DialectWords = DialectWords {
     credentials: "the field Authorization of a workload file",
     who_we_are: "the fields of the workload file",
     password: "the fields of a workload file",
+    is_redis: false,
+    ..REDIS
 };
 
 #[cfg(test)]

@@ -19,9 +19,7 @@ pub(super) const LARGE_REPLY: f64 = 65_536.0;
 /// The smallest output rate that is reported, in bytes per second. A 1 Gbit/s network transmits about this much.
 const MUCH: f64 = 100e6;
 
-/// The advice if single keys are large.
-const FIND_KEYS: &str = "redis-cli --bigkeys finds large keys; read only parts of a key (GETRANGE, HMGET, LRANGE), or split or compress its value";
-/// The same advice on the screen.
+/// The advice on the screen if single keys are large.
 const FIND_AT_SCREEN: &str = "press d to find the largest keys; read only parts of a key (GETRANGE, HMGET, LRANGE), or split or compress its value";
 
 /// If the mean request has at least this number of bytes, redyno assumes that each request names hundreds of keys.
@@ -46,9 +44,11 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let many = request.filter(|bytes| *bytes >= MANY_KEYS).zip(now.commands().into_iter().next());
     let caller = callers::of_replies(now).or_else(|| callers::with_output(now, LARGE_REPLY));
     let by = caller.as_ref().map_or_else(String::new, |caller| format!(", most of it to {caller}"));
+    let words = now.words();
+    let find_keys = format!("{}; {}", words.large_keys, words.smaller_replies);
     let (short, more, next) = match &many {
         Some((bytes, command)) => {
-            let who = caller.is_none().then(|| who_sends(&command.name));
+            let who = (caller.is_none() && words.is_redis).then(|| who_sends(&command.name));
             let next = who.into_iter().chain(["request fewer keys at a time".to_owned()]);
             (
                 format!("{} requests many keys at once: {replies}", command.name),
@@ -56,13 +56,13 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
                 next.collect::<Vec<_>>().join("; "),
             )
         }
-        None => (format!("clients read large keys: {replies}"), String::new(), FIND_KEYS.to_owned()),
+        None => (format!("clients read large keys: {replies}"), String::new(), find_keys),
     };
     let long = format!("{short}{more}, {sum}/s in total{by}");
     let finding = Finding::of(Severity::Warning, short, long);
     let finding =
         finding.with([largest(now), longest(now, None), by_time(now), time, now.pings.slowed()], &next);
-    let next_at_screen = many.is_none().then_some(FIND_AT_SCREEN);
+    let next_at_screen = (many.is_none() && words.is_redis).then_some(FIND_AT_SCREEN);
     Some(Finding { explains: outside.unwrap_or_default(), next_at_screen, ..finding })
 }
 

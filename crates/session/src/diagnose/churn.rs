@@ -39,8 +39,8 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         format!("the main thread spends {} of its time on work other than commands", units::percent(explains))
     });
     let open = now.gauge(Gauge::Clients).map(|open| format!("open connections: {}", units::count(open)));
-    let next = "use a connection pool; CLIENT LIST shows the names and addresses of open connections";
-    let finding = Finding::of(severity, short, long).with([ops, time, open, now.pings.slowed()], next);
+    let next = format!("use a connection pool; {} shows the open connections", now.words().connections);
+    let finding = Finding::of(severity, short, long).with([ops, time, open, now.pings.slowed()], &next);
     Some(Finding { explains, ..finding })
 }
 

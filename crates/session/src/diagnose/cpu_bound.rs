@@ -13,6 +13,8 @@ const MOSTLY_IO: f64 = 0.5;
 /// The advice on the screen if commands take most of the time. Key `d` finds hot keys under any eviction policy.
 const AT_SCREEN: &str =
     "press d to find the hottest keys; spread the keys over more servers (cluster), or read from replicas";
+/// The advice without a screen. Under redyno's own load, the hottest keys are those of the load.
+const HOT_KEYS: &str = "redis-cli --hotkeys finds the hottest keys (needs an LFU policy)";
 /// The largest number of commands that the evidence names.
 const NAMED: usize = 3;
 
@@ -31,6 +33,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let io = in_commands.filter(|share| *share < MOSTLY_IO);
     let one_thread =
         now.status().and_then(|status| status.config.get("io-threads")).is_some_and(|n| n == "1");
+    let words = now.words();
     let next = match io {
         Some(_) if one_thread => {
             "set io-threads 4 in the server's configuration, so that other threads also read requests and write replies; larger pipelines help too"
@@ -38,12 +41,10 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         Some(_) => {
             "use larger pipelines, or fewer and larger requests; then the server reads and writes less often"
         }
-        // The hottest keys are then those of redyno's own load.
-        None if now.is_loaded() => "spread the keys over more servers (cluster), or read from replicas",
-        None => {
-            "spread the keys over more servers (cluster), or read from replicas; redis-cli --hotkeys finds the hottest keys (needs an LFU policy)"
-        }
+        None => words.more_cores,
     };
+    let hot_keys = (io.is_none() && words.is_redis && !now.is_loaded()).then_some(HOT_KEYS);
+    let next = [Some(next), hot_keys].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let in_io = io.map(|share| {
         format!(
             "the server spends only {} of its CPU time on commands; it reads and writes in the rest of the time",
@@ -57,8 +58,8 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     };
     let (short, long) =
         (format!("server CPU {}", units::percent(cpu)), format!("{who} {} of a core", units::percent(cpu)));
-    let finding = Finding::of(severity, short, long).with([by, in_io, now.pings.slowed()], next);
-    let next_at_screen = (io.is_none() && threads == 1.0 && !now.is_loaded()).then_some(AT_SCREEN);
+    let finding = Finding::of(severity, short, long).with([by, in_io, now.pings.slowed()], &next);
+    let next_at_screen = hot_keys.map(|_| AT_SCREEN);
     Some(Finding { is_symptom: true, next_at_screen, ..finding })
 }
 

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::memcached_advice;
-use crate::protocol::{Dialect, DialectWords};
+use crate::protocol::DialectWords;
 
 redyno_engine::named_values! {
     /// The severity of a finding.
@@ -103,13 +102,7 @@ impl Finding {
 
     /// Uses the words of a dialect.
     #[must_use]
-    pub(super) fn worded(mut self, words: &DialectWords) -> Self {
-        if words.server == Dialect::Memcached.words().server {
-            self.long = memcached_advice::of(&self.long).unwrap_or(self.long);
-            if let Some(next) = memcached_advice::of(&self.next) {
-                (self.next, self.next_at_screen) = (next, None);
-            }
-        }
+    pub(super) fn worded(self, words: &DialectWords) -> Self {
         Self {
             short: words.worded(self.short),
             long: words.worded(self.long),

@@ -126,8 +126,16 @@ pub(super) fn seconds(n: u32, change: impl Fn(&mut Second)) -> Vec<Record> {
 
 /// Returns the findings at the end of these seconds.
 pub(super) fn found(n: u32, change: impl Fn(&mut Second)) -> Vec<Finding> {
-    let mut findings = Findings::default();
-    seconds(n, change).iter().for_each(|record| drop(findings.push(record)));
+    found_on("redis 7.0.15", n, change)
+}
+
+/// Returns the findings about `server` (name and version) at the end of these seconds.
+pub(super) fn found_on(server: &str, n: u32, change: impl Fn(&mut Second)) -> Vec<Finding> {
+    let (mut findings, mut records) = (Findings::default(), seconds(n, change));
+    if let Record::Session(session) = &mut records[0] {
+        server.clone_into(&mut session.target.server);
+    }
+    records.iter().for_each(|record| drop(findings.push(record)));
     findings.now()
 }
 

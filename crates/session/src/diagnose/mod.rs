@@ -38,7 +38,6 @@ mod hit_rate;
 mod hot_slot;
 mod io_threads;
 mod lost_agents;
-mod memcached_advice;
 mod misses;
 mod network;
 mod now;

@@ -15,7 +15,7 @@ pub(super) static REPLICAS: [Threshold; 3] = [
         severity: Severity::Warning,
         cause: "a replica is behind",
         beside: Gauge::Replicas,
-        next: "INFO replication names the replica; check its host, its disk and the network",
+        next: |_| "INFO replication names the replica; check its host, its disk and the network",
     },
     Threshold {
         gauge: Gauge::MeasuredLag,
@@ -23,7 +23,7 @@ pub(super) static REPLICAS: [Threshold; 3] = [
         severity: Severity::Warning,
         cause: "reads from this replica return data that is more than a second old",
         beside: Gauge::LinkUp,
-        next: "compare INFO replication of the primary and of the replica; check the replica's host, its disk and the network",
+        next: |_| "compare INFO replication of the primary and of the replica; check the replica's host, its disk and the network",
     },
     Threshold {
         gauge: Gauge::HeardMaster,
@@ -31,7 +31,7 @@ pub(super) static REPLICAS: [Threshold; 3] = [
         severity: Severity::Warning,
         cause: "this replica receives nothing from its master",
         beside: Gauge::HeardMaster,
-        next: "check the master and the network; INFO replication shows the state of the link (master_link_status)",
+        next: |_| "check the master and the network; INFO replication shows the state of the link (master_link_status)",
     },
 ];
 

@@ -2,7 +2,7 @@ mod causes;
 
 use super::{
     Findings, Severity,
-    fixture::{Second, begun, found, seconds},
+    fixture::{Second, begun, found, found_on, seconds},
 };
 use crate::{
     events::EventKind,
@@ -115,5 +115,34 @@ fn every_finding_has_its_place_in_the_documentation() {
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/diagnosing.md")).unwrap();
     for (rule, _) in Findings::default().by_rule() {
         assert!(page.contains(&format!("\n### {rule}\n")), "docs/diagnosing.md has no heading for {rule}");
+    }
+}
+
+#[test]
+fn no_finding_about_memcached_names_an_option_or_a_command_of_redis() {
+    let large = [(Gauge::BytesOut, 1.2e9), (Gauge::OpsPerS, 400.0)];
+    for (rule, gauges) in [
+        ("refused", &[(Gauge::RejectedClients, 59.0)][..]),
+        ("refused", &[(Gauge::ListenDisabled, 1.0)]),
+        ("eviction", &[(Gauge::EvictedKeys, 5000.0)]),
+        ("memory", &[(Gauge::UsedMemory, 99e6), (Gauge::MaxMemory, 100e6)]),
+        ("connections", &[(Gauge::NewConnections, 5000.0)]),
+        ("server cpu", &[(Gauge::Cpu, 0.99)]),
+        ("misses", &[(Gauge::Hits, 600.0), (Gauge::Misses, 2400.0), (Gauge::HitRate, 0.2)]),
+        ("big reply", &large),
+        ("big reply", &[large[0], large[1], (Gauge::BytesIn, 4e6)]),
+    ] {
+        // The hit rate falls after 20 s.
+        let earlier = [(Gauge::Hits, 2850.0), (Gauge::Misses, 150.0), (Gauge::HitRate, 0.95)];
+        let found = found_on("memcached 1.6.18", 24, |second| {
+            let gauges = if rule == "misses" && second.n < 20 { &earlier } else { gauges };
+            gauges.iter().for_each(|(gauge, value)| second.status.gauges.set(*gauge, Some(*value)));
+        });
+        assert!(found.iter().any(|found| found.rule == rule), "{rule}: {found:?}");
+        for found in found {
+            let text = format!("{} {:?}", found.line(), found.next_at_screen);
+            let foreign = ["CONFIG", "CLIENT", "redis", "INFO ", "GETRANGE", "maxclients", "press d"];
+            assert!(!foreign.iter().any(|word| text.contains(word)), "{text}");
+        }
     }
 }

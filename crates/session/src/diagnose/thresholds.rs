@@ -2,7 +2,10 @@
 //! texts.
 
 use super::{Finding, Severity, callers, now::RecentState};
-use crate::gauge::{Gauge, GaugeGroup, GaugeKind};
+use crate::{
+    gauge::{Gauge, GaugeGroup, GaugeKind},
+    protocol::DialectWords,
+};
 
 /// A finding about one gauge.
 #[derive(Debug)]
@@ -15,7 +18,8 @@ pub(super) struct Threshold {
     pub(super) cause: &'static str,
     /// A second gauge that is shown as evidence.
     pub(super) beside: Gauge,
-    pub(super) next: &'static str,
+    /// The advice, in the words of the server's dialect.
+    pub(super) next: fn(&DialectWords) -> &'static str,
 }
 
 /// Returns the first finding of a table.
@@ -47,7 +51,8 @@ impl Threshold {
             self.gauge.about().group == GaugeGroup::Host && self.gauge != Gauge::HostListenOverflows;
         let is_remote = now.host().is_some_and(|host| host.server.is_none());
         let is_ours = self.gauge == Gauge::HostThrottled || is_of_host && is_remote;
-        let finding = Finding::of(self.severity, self.cause, self.cause).with(evidence, self.next);
+        let finding =
+            Finding::of(self.severity, self.cause, self.cause).with(evidence, (self.next)(now.words()));
         Some(Finding { is_ours, ..finding })
     }
 }
@@ -60,7 +65,7 @@ pub(super) static STEAL: [Threshold; 1] = [Threshold {
     severity: Severity::Warning,
     cause: "the hypervisor gives this machine's cores to other machines",
     beside: Gauge::HostCpu,
-    next: "vmstat 1 shows the stolen time (column st); move to a machine with its own cores",
+    next: |_| "vmstat 1 shows the stolen time (column st); move to a machine with its own cores",
 }];
 
 /// Findings about CPU limits: the CPU limit of a cgroup throttles the server or redyno. A limit that acts in 5 % of the
@@ -72,7 +77,7 @@ pub(super) static THROTTLED: [Threshold; 2] = [
         severity: Severity::Problem,
         cause: "the CPU limit of the server's cgroup throttles the server",
         beside: Gauge::ServerRunDelay,
-        next: "raise the server's limit: cpu.max of its cgroup, or docker update --cpus",
+        next: |_| "raise the server's limit: cpu.max of its cgroup, or docker update --cpus",
     },
     Threshold {
         gauge: Gauge::HostThrottled,
@@ -80,7 +85,7 @@ pub(super) static THROTTLED: [Threshold; 2] = [
         severity: Severity::Warning,
         cause: "the CPU limit of redyno's cgroup throttles redyno",
         beside: Gauge::HostCpu,
-        next: "raise the limit (cpu.max), or run redyno on another machine",
+        next: |_| "raise the limit (cpu.max), or run redyno on another machine",
     },
 ];
 
@@ -92,7 +97,7 @@ pub(super) static SWAP: [Threshold; 2] = [
         severity: Severity::Problem,
         cause: "the server waits for memory that is on disk (swap)",
         beside: Gauge::HostSwapIn,
-        next: "free memory on the server's host, or lower maxmemory; vmstat 1 shows swapping (si and so)",
+        next: |_| "free memory on the server's host, or lower maxmemory; vmstat 1 shows swapping (si and so)",
     },
     Threshold {
         gauge: Gauge::HostSwapIn,
@@ -100,7 +105,7 @@ pub(super) static SWAP: [Threshold; 2] = [
         severity: Severity::Warning,
         cause: "this machine reads memory from swap",
         beside: Gauge::HostFreeMemory,
-        next: "free memory on this machine; vmstat 1 shows swapping (si and so)",
+        next: |_| "free memory on this machine; vmstat 1 shows swapping (si and so)",
     },
 ];
 
@@ -110,9 +115,9 @@ static REFUSED: [Threshold; 4] = [
         gauge: Gauge::RejectedClients,
         from: f64::MIN_POSITIVE,
         severity: Severity::Problem,
-        cause: "the server rejects connections: maxclients is reached",
+        cause: "the server rejects connections: its limit of clients is reached",
         beside: Gauge::Clients,
-        next: "CONFIG SET maxclients raises the limit; CLIENT LIST shows who is connected",
+        next: |words| words.more_clients,
     },
     Threshold {
         gauge: Gauge::ListenDisabled,
@@ -120,7 +125,7 @@ static REFUSED: [Threshold; 4] = [
         severity: Severity::Problem,
         cause: "memcached accepts no more connections: its limit -c is reached",
         beside: Gauge::Clients,
-        next: "raise memcached's option -c; stats conns shows the connections",
+        next: |words| words.more_clients,
     },
     Threshold {
         gauge: Gauge::EvictedClients,
@@ -128,7 +133,7 @@ static REFUSED: [Threshold; 4] = [
         severity: Severity::Warning,
         cause: "the server closes connections that use too much memory",
         beside: Gauge::ClientMemory,
-        next: "CLIENT LIST shows the memory of each client (tot-mem); CONFIG SET maxmemory-clients raises the limit",
+        next: |_| "CLIENT LIST shows the memory of each client (tot-mem); CONFIG SET maxmemory-clients raises the limit",
     },
     Threshold {
         gauge: Gauge::HostListenOverflows,
@@ -136,7 +141,7 @@ static REFUSED: [Threshold; 4] = [
         severity: Severity::Warning,
         cause: "an accept queue on this machine is full: connections are refused",
         beside: Gauge::AcceptQueue,
-        next: "ss -ltn shows the full queue (Recv-Q above Send-Q); raise tcp-backlog and net.core.somaxconn",
+        next: |_| "ss -ltn shows the full queue (Recv-Q above Send-Q); raise tcp-backlog and net.core.somaxconn",
     },
 ];
 
@@ -148,7 +153,7 @@ static OUTPUT: [Threshold; 2] = [
         severity: Severity::Warning,
         cause: "the server closes connections that do not read their replies",
         beside: Gauge::ClientMemory,
-        next: "read replies faster, or raise client-output-buffer-limit; CLIENT LIST shows the buffers (omem)",
+        next: |_| "read replies faster, or raise client-output-buffer-limit; CLIENT LIST shows the buffers (omem)",
     },
     // A normal client has no limit, so its buffer grows until the server's memory is full.
     Threshold {
@@ -157,7 +162,7 @@ static OUTPUT: [Threshold; 2] = [
         severity: Severity::Warning,
         cause: "a client does not read its replies, which pile up in the server",
         beside: Gauge::ClientMemory,
-        next: "CLIENT LIST shows the size of the unread replies (omem); CLIENT KILL ID closes the connection",
+        next: |_| "CLIENT LIST shows the size of the unread replies (omem); CLIENT KILL ID closes the connection",
     },
 ];
 
@@ -168,7 +173,7 @@ static DATA: [Threshold; 1] = [Threshold {
     severity: Severity::Problem,
     cause: "the server loads its data from disk and refuses requests",
     beside: Gauge::UsedMemory,
-    next: "INFO persistence shows loading_eta_seconds",
+    next: |_| "INFO persistence shows loading_eta_seconds",
 }];
 
 /// Findings about active defragmentation. Active defragmentation uses a share of the main thread, and is visible in the
@@ -179,7 +184,7 @@ pub(super) static DEFRAG: [Threshold; 1] = [Threshold {
     severity: Severity::Note,
     cause: "active defragmentation uses a part of the main thread's time",
     beside: Gauge::Fragmentation,
-    next: "CONFIG SET active-defrag-cycle-max limits this part",
+    next: |_| "CONFIG SET active-defrag-cycle-max limits this part",
 }];
 
 /// Findings about a full network interface: packets wait at 90 % of its speed or more. Packet headers need the
@@ -190,7 +195,7 @@ pub(super) static FULL: [Threshold; 1] = [Threshold {
     severity: Severity::Warning,
     cause: "a network interface of this machine is full",
     beside: Gauge::HostNetOut,
-    next: "send fewer bytes, or use a faster network; sar -n DEV 1 shows the use of each interface (%ifutil)",
+    next: |_| "send fewer bytes, or use a faster network; sar -n DEV 1 shows the use of each interface (%ifutil)",
 }];
 
 /// Returns the finding about refused connections or about a nearly full accept queue.
@@ -250,6 +255,7 @@ mod tests {
             replicas::REPLICAS,
         },
         gauge::GaugeSource,
+        protocol::Dialect,
     };
 
     fn set(second: &mut Second, gauge: Gauge, value: f64) {
@@ -264,11 +270,15 @@ mod tests {
     fn each_row_has_a_finding_above_its_threshold_and_none_below() {
         let tables: [&[Threshold]; 9] =
             [&STEAL, &THROTTLED, &SWAP, &REFUSED, &OUTPUT, &DATA, &REPLICAS, &DEFRAG, &FULL];
+        let words = Dialect::default().words();
         for row in tables.into_iter().flatten() {
             let found_at = |value| found(5, move |second| set(second, row.gauge, value));
             let above = found_at(row.from * 1.2);
             assert_eq!(above.first().map(|found| found.long.as_str()), Some(row.cause), "{row:?}");
-            assert_eq!((above.len(), above[0].severity, above[0].next.as_str()), (1, row.severity, row.next));
+            assert_eq!(
+                (above.len(), above[0].severity, above[0].next.as_str()),
+                (1, row.severity, (row.next)(words))
+            );
             assert_eq!(found_at(row.from * 0.4), [], "{row:?}");
         }
     }
