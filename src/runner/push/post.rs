@@ -11,7 +11,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 use super::destination::{Headers, PushDestination, PushProtocol};
 use crate::{
     endpoint::{ReachError, Talk, TalkError, Target, Tls, TlsError, TlsSettings},
-    protocol::{Reply, body_of},
+    protocol::{HttpReply, Reply},
     untrusted,
     workload::HttpFields,
 };
@@ -71,9 +71,10 @@ impl PushReceiver {
         let mut talk = talk.bounded(LONGEST_REPLY).with_bodies();
         let mut answer = Ok(());
         let take = |bytes: &[u8], reply: Reply| {
+            let HttpReply { body, retry_after } = HttpReply::read(bytes);
             answer = match reply {
-                Reply::Error(line) => Err(refusal(&untrusted::bytes(line))),
-                _ => rejection(&body_of(bytes)),
+                Reply::Error(line) => Err(refusal(&untrusted::bytes(line), retry_after.as_deref())),
+                _ => rejection(&body),
             };
         };
         match talk.ask(&request, 1, deadline.saturating_duration_since(Instant::now()), take) {
@@ -98,25 +99,26 @@ fn unreachable(error: &io::Error, part: &str) -> PostError {
     PostError::Later(why, Duration::ZERO)
 }
 
-/// Returns the error for an answer such as `HTTP 404 Not Found`.
-fn refusal(answer: &str) -> PostError {
+/// Returns the error for an answer such as `HTTP 404 Not Found`, with its field Retry-After.
+fn refusal(answer: &str, retry_after: Option<&str>) -> PostError {
     let why = format!("the receiver answers {answer}");
     let is_asking = ["HTTP 429", "HTTP 503"].iter().any(|status| answer.starts_with(status));
     if is_asking || answer.starts_with("HTTP 5") {
-        return PostError::Later(why, retry_after(answer).filter(|_| is_asking).unwrap_or_default());
+        let pause = retry_after.filter(|_| is_asking).and_then(pause);
+        return PostError::Later(why, pause.unwrap_or_default());
     }
     let is_redirect = answer.starts_with("HTTP 3");
     PostError::Refused(if is_redirect { why + ", and redirects are not followed" } else { why })
 }
 
-/// Returns the pause that an answer asks for with Retry-After: a number of seconds, or the time of the next request.
-/// The pause is at most [`LONGEST_PAUSE`].
-fn retry_after(answer: &str) -> Option<Duration> {
-    let (value, _) = answer.split_once("(Retry-After: ")?.1.split_once(')')?;
+/// Returns the pause that Retry-After asks for: a number of seconds, or the time of the next request. The pause is at
+/// most [`LONGEST_PAUSE`].
+fn pause(retry_after: &str) -> Option<Duration> {
+    let value = retry_after.trim();
     let until = |text| OffsetDateTime::parse(text, &Rfc2822).ok();
-    let pause = match value.trim().parse() {
+    let pause = match value.parse() {
         Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => (until(value.trim())? - OffsetDateTime::now_utc()).try_into().unwrap_or_default(),
+        Err(_) => (until(value)? - OffsetDateTime::now_utc()).try_into().unwrap_or_default(),
     };
     Some(pause.min(LONGEST_PAUSE))
 }
@@ -137,8 +139,7 @@ mod tests {
 
     #[test]
     fn a_receiver_that_is_busy_may_ask_for_a_pause_of_at_most_a_minute() {
-        let asks = |status: &str, value: &str| match refusal(&format!("HTTP {status} (Retry-After: {value})"))
-        {
+        let asks = |status: &str, value: &str| match refusal(&format!("HTTP {status}"), Some(value)) {
             PostError::Later(_, pause) => pause.as_secs_f64().ceil(),
             PostError::Refused(why) => panic!("{why}"),
         };
@@ -156,6 +157,9 @@ mod tests {
             assert!((1.0..=30.0).contains(&soon), "{soon}");
         }
         assert_eq!(asks("500 Internal Server Error", "7"), 0.0);
-        assert!(matches!(refusal("HTTP 503 Busy"), PostError::Later(_, Duration::ZERO)));
+        assert!(matches!(
+            refusal("HTTP 503 Busy (Retry-After: 9)", None),
+            PostError::Later(_, Duration::ZERO)
+        ));
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     clock::Clock,
     endpoint::{Talk, Target, talk},
     events::EventKind,
-    protocol::{Dialect, Reply, body_of},
+    protocol::{Dialect, HttpReply, Reply},
     untrusted,
     workload::{Draws, VectorQuery, VectorSearch, Workload},
 };
@@ -106,7 +106,7 @@ fn ask(target: &Target, line: &mut Option<Talk>, query: &VectorQuery) -> Result<
     let read = |bytes: &[u8], reply: Reply| {
         answer = match reply {
             Reply::Error(line) if !target.dialect.has_keys() => {
-                Err(untrusted::at_most(&[line, b": ", &body_of(bytes)].concat(), LONGEST_SHOWN))
+                Err(untrusted::at_most(&[line, b": ", &HttpReply::read(bytes).body].concat(), LONGEST_SHOWN))
             }
             Reply::Error(_) => Err(untrusted::bytes(bytes.trim_ascii())),
             _ => Ok(bytes.to_vec()),

@@ -28,7 +28,7 @@ pub use dialect::Dialect;
 pub use digits::KEY_DIGITS;
 pub(crate) use digits::whole_number;
 pub(crate) use header::ProtocolError;
-pub use http::{HttpSite, body_of};
+pub use http::{HttpReply, HttpSite};
 pub(crate) use introduction::GreetingRefusal;
 pub use introduction::{GreetingCommand, GreetingParameters};
 pub use key_slot::{SLOTS, key_slot};

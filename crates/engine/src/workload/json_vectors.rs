@@ -4,7 +4,7 @@
 use memchr::memmem;
 use serde_json::Value;
 
-use crate::protocol::{Dialect, body_of};
+use crate::protocol::{Dialect, HttpReply};
 
 /// Returns the last part of a request's path, and the first list of numbers in its body as FP32. Returns `None` if the
 /// body is not a JSON value, or has no such list.
@@ -29,7 +29,7 @@ fn vector(value: &Value) -> Option<Vec<u8>> {
 
 /// Returns the names (`_id`) of the hits in a reply, as an array of RESP.
 pub(super) fn hits(reply: &[u8]) -> Vec<u8> {
-    let body = serde_json::from_slice(&body_of(reply)).unwrap_or(Value::Null);
+    let body = serde_json::from_slice(&HttpReply::read(reply).body).unwrap_or(Value::Null);
     let hits = body.pointer("/hits/hits").and_then(Value::as_array);
     let names = hits.into_iter().flatten().filter_map(|hit| hit["_id"].as_str());
     Dialect::Resp2.encode(&names.map(str::as_bytes).collect::<Vec<_>>())

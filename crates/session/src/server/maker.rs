@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     endpoint::{Talk, TalkError, Target},
-    protocol::{Dialect, HttpSite, Reply, body_of},
+    protocol::{Dialect, HttpReply, HttpSite, Reply},
     untrusted,
     workload::{RunId, SetupCommand},
 };
@@ -112,7 +112,7 @@ async fn ask(target: &Target, site: &'static HttpSite, words: &[&[u8]]) -> Resul
     server.send(&Dialect::Http(site).encode(words));
     let mut answer = Ok(Vec::new());
     let take = |bytes: &[u8], reply: Reply| {
-        let body = body_of(bytes);
+        let body = HttpReply::read(bytes).body;
         answer = match reply {
             Reply::Error(line) => {
                 let lacks_knn = memmem::find(&body, b"unknown setting [index.knn").is_some();

@@ -1,6 +1,6 @@
-//! Returns the body of a complete HTTP reply.
+//! Returns the body and the fields of a complete HTTP reply.
 
-use httparse::{EMPTY_HEADER, Response, Status};
+use httparse::{EMPTY_HEADER, Header, Response, Status};
 use memchr::memchr;
 
 use super::{
@@ -8,16 +8,31 @@ use super::{
     skipper::{MAX_FIELDS, chunk_size},
 };
 
-/// Returns the body of a complete reply, without the lines between chunks. Interim replies (1xx) are skipped.
-pub fn body_of(mut reply: &[u8]) -> Vec<u8> {
-    loop {
-        let mut fields = [EMPTY_HEADER; MAX_FIELDS];
-        let mut response = Response::new(&mut fields);
-        let Ok(Status::Complete(length)) = response.parse(reply) else { return Vec::new() };
-        reply = &reply[length..];
-        if response.code >= Some(200) {
-            let is_chunked = Framing::of(response.headers).is_ok_and(|it| it.is_chunked == Some(true));
-            return if is_chunked { without_chunks(reply) } else { reply.to_vec() };
+/// The content of a complete HTTP reply. Interim replies (1xx) are skipped.
+#[derive(Debug, Default)]
+pub struct HttpReply {
+    /// The body, without the lines between chunks.
+    pub body: Vec<u8>,
+    /// The field Retry-After: a number of seconds, or a time.
+    pub retry_after: Option<String>,
+}
+
+impl HttpReply {
+    /// Parses the bytes of a reply. If they are not a reply, all fields are empty.
+    pub fn read(mut reply: &[u8]) -> Self {
+        loop {
+            let mut fields = [EMPTY_HEADER; MAX_FIELDS];
+            let mut response = Response::new(&mut fields);
+            let Ok(Status::Complete(length)) = response.parse(reply) else { return Self::default() };
+            reply = &reply[length..];
+            if response.code >= Some(200) {
+                let is_chunked = Framing::of(response.headers).is_ok_and(|it| it.is_chunked == Some(true));
+                let body = if is_chunked { without_chunks(reply) } else { reply.to_vec() };
+                let is_pause = |field: &&Header| field.name.eq_ignore_ascii_case("retry-after");
+                let pause = response.headers.iter().find(is_pause);
+                let retry_after = pause.and_then(|field| Some(str::from_utf8(field.value).ok()?.to_owned()));
+                return Self { body, retry_after };
+            }
         }
     }
 }
@@ -51,7 +66,15 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n", ""),
             ("HTTP/1.1 204 No Content\r\n\r\n", ""),
         ] {
-            assert_eq!(String::from_utf8(body_of(reply.as_bytes())).unwrap(), body, "{reply}");
+            assert_eq!(String::from_utf8(HttpReply::read(reply.as_bytes()).body).unwrap(), body, "{reply}");
         }
+    }
+
+    #[test]
+    fn a_pause_is_a_field_and_no_part_of_the_reason_phrase() {
+        let pause =
+            |header: &str| HttpReply::read(format!("HTTP/1.1 503 {header}\r\n\r\n").as_bytes()).retry_after;
+        assert_eq!(pause("Busy\r\nretry-after: 7").as_deref(), Some("7"));
+        assert_eq!(pause("Busy (Retry-After: 60)"), None);
     }
 }

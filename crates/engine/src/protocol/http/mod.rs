@@ -7,7 +7,7 @@ mod request;
 mod site;
 mod skipper;
 
-pub use body::body_of;
+pub use body::HttpReply;
 pub(super) use request::{check_alone, encode, is_bodiless, lay_out};
 pub use site::HttpSite;
 pub(super) use site::NO_SITE;
