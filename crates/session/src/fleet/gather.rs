@@ -7,9 +7,9 @@ use std::{
 
 use super::{
     bus::{Bus, BusError, BusStream, FleetName},
-    messages::{AgentReport, REPEAT_EVERY, VERSION, WAIT, read_order, read_report},
+    messages::{AgentReport, REPEAT_EVERY, VERSION, WAIT, read_order, read_report, redyno_of},
 };
-use crate::{endpoint::Target, load::MOST_THREADS, signals::Signal, units::count_with_noun, untrusted};
+use crate::{endpoint::Target, load::MOST_THREADS, signals::Signal, units::count_with_noun};
 
 /// A waiting agent is considered gone after this time without a report. A waiting agent reports four times a
 /// second.
@@ -71,7 +71,7 @@ pub fn gather(
             fits(&report, agents)?;
             let place = &mut there[report.index];
             if let Some((other, _)) = place.as_ref().filter(|(other, _)| other.process != report.process) {
-                let [one, two] = [other, &report].map(|report| untrusted::text(&report.host));
+                let [one, two] = [other, &report].map(AgentReport::host);
                 return Err(format!("two agents have the number {}, on {one} and on {two}", report.index));
             }
             *place = (!report.is_last).then(|| (report, Instant::now()));
@@ -127,11 +127,11 @@ pub fn clear(target: &Target, name: &FleetName) -> Result<(), String> {
 
 /// Checks that the agent of a report has this version of redyno, and a number that fits a fleet of `agents` agents.
 pub(super) fn fits(report: &AgentReport, agents: usize) -> Result<(), String> {
-    let AgentReport { version, index, of, host, .. } = report;
-    let host = untrusted::text(host);
+    let AgentReport { version, index, of, .. } = report;
+    let host = report.host();
     if version != VERSION {
-        let version = untrusted::text(version);
-        return Err(format!("the agent on {host} is redyno {version}, this is {VERSION}; use one version"));
+        let other = redyno_of(version);
+        return Err(format!("the agent on {host} is {other}, this is {VERSION}; use one version"));
     }
     if *of != agents || *index >= agents {
         return Err(format!("the agent on {host} is number {index} of {of}, and --agents is {agents}"));
@@ -155,7 +155,7 @@ impl GatheredAgents {
 
     /// Returns the agents and their machines as text, such as `2 agents: 0 on a, 1 on b`.
     pub fn text(&self) -> String {
-        let agent = |agent: &AgentReport| format!("{} on {}", agent.index, untrusted::text(&agent.host));
+        let agent = |agent: &AgentReport| format!("{} on {}", agent.index, agent.host());
         let agents: Vec<_> = self.agents.iter().map(agent).collect();
         format!("{}: {}", count_with_noun(agents.len() as u64, "agent"), agents.join(", "))
     }
@@ -172,5 +172,9 @@ mod tests {
         let report = read_report(&vec![(REPORT.to_owned(), text.into())]).unwrap();
         let error = fits(&report, 1).unwrap_err();
         assert!(error.starts_with("the agent on load-0 is redyno 0.0.1, this is "), "{error}");
+        let bare = read_report(&vec![(REPORT.to_owned(), b"{}".to_vec())]).unwrap();
+        let error = fits(&bare, 1).unwrap_err();
+        let whose = "the agent on a machine without a name is redyno of an unknown version, this is ";
+        assert!(error.starts_with(whose), "{error}");
     }
 }

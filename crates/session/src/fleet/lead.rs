@@ -80,11 +80,6 @@ pub(super) struct KnownAgent {
 }
 
 impl KnownAgent {
-    /// Returns the name of the agent's machine.
-    pub(super) fn host(&self) -> String {
-        untrusted::text(&self.first.host)
-    }
-
     /// Returns whether the agent is lost or has ended.
     pub(super) fn is_away(&self) -> bool {
         self.state.is_lost || self.state.has_ended
@@ -93,7 +88,7 @@ impl KnownAgent {
     /// Updates the agent's state from a report. Returns the resulting events.
     pub(super) fn hear(&mut self, report: &AgentReport, is_over: bool) -> Vec<EventKind> {
         self.heard = ran_for();
-        let (agent, host, state) = (report.index, self.host(), &mut self.state);
+        let (agent, host, state) = (report.index, self.first.host(), &mut self.state);
         let mut events = Vec::new();
         if !report.refusal.is_empty() && report.refusal != state.refusal {
             events.push(EventKind::AgentRefused {
@@ -175,7 +170,7 @@ impl LeadState {
         };
         let from_ns = known.state.closed_tick.saturating_mul(TICK_NS);
         let (from_s, length_s) = (seconds(from_ns), seconds(end_ns.saturating_sub(from_ns)));
-        let lost = EventKind::AgentLost { agent, host: known.host() };
+        let lost = EventKind::AgentLost { agent, host: known.first.host() };
         let results = EventKind::ResultsLost { agent, from_s, length_s };
         let events = [(!known.state.is_lost).then_some(lost), (length_s > 0.0).then_some(results)];
         events.into_iter().flatten().collect()

@@ -135,6 +135,11 @@ pub(super) struct AgentReport {
 }
 
 impl AgentReport {
+    /// Returns the name of the agent's machine.
+    pub(super) fn host(&self) -> String {
+        named(&self.host, "a machine without a name")
+    }
+
     /// Returns the offset of the agent's wall clock, and the largest possible error of its times, in microseconds.
     pub(super) fn clock_us(&self) -> (f64, f64) {
         (self.offset_ns as f64 / 1e3, self.error_ns as f64 / 1e3)
@@ -164,9 +169,19 @@ pub(super) fn read_order(fields: &MessageFields) -> Result<FleetOrder, String> {
     })
 }
 
+/// Returns `text` of another machine for a message, or `otherwise` if the text is empty.
+fn named(text: &str, otherwise: &str) -> String {
+    if text.is_empty() { otherwise.to_owned() } else { untrusted::text(text) }
+}
+
+/// Returns a program's version for a message.
+pub(super) fn redyno_of(version: &str) -> String {
+    format!("redyno {}", named(version, "of an unknown version"))
+}
+
 /// Returns the error about a session of another version.
 pub(super) fn other_version(version: &str) -> String {
-    format!("the session runs redyno {}, this agent runs {VERSION}", untrusted::text(version))
+    format!("the session runs {}, this agent runs {VERSION}", redyno_of(version))
 }
 
 /// Returns the report in a message; `None` if the message is not a report.

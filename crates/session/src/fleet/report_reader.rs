@@ -24,7 +24,6 @@ use crate::{
     events::EventKind,
     load::Agents,
     session::{Event, Interval, Record, RecordLines},
-    untrusted,
 };
 
 /// The time without an answer of the bus after which an ended session stops waiting for reports.
@@ -179,7 +178,7 @@ impl ReportReader {
         };
         if report.process != agent.first.process {
             if !agent.state.is_lost {
-                let (index, host) = (report.index, untrusted::text(&report.host));
+                let (index, host) = (report.index, report.host());
                 drop(state);
                 let cause =
                     format!("agent {index} is here already, and an agent on {host} has the same number");
@@ -264,7 +263,7 @@ impl ReportReader {
     fn named(&self, event: Event, agent: usize) -> Event {
         match event.what {
             EventKind::Paused { length_s } => {
-                let host = self.lead.state().agents[agent].host();
+                let host = self.lead.state().agents[agent].first.host();
                 Event { what: EventKind::AgentPaused { agent, host, length_s }, ..event }
             }
             _ => event,
@@ -306,7 +305,7 @@ impl ReportReader {
             let limit = if agent.state.has_begun { lost_after } else { BEGINS_WITHIN };
             let is_silent = now.saturating_sub(agent.heard) > limit && !agent.state.has_ended;
             if is_silent && !std::mem::replace(&mut agent.state.is_lost, true) {
-                lost.push((index, agent.host()));
+                lost.push((index, agent.first.host()));
             }
         }
         drop(state);
