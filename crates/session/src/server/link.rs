@@ -164,31 +164,6 @@ impl RedisSender {
         Self { around: CommandFrame::Asking, ..self.clone() }
     }
 
-    /// Sends INFO, with the default sections of the server.
-    pub(super) async fn info(&self) -> Result<String, ServerError> {
-        self.text(&["INFO"]).await
-    }
-
-    /// Sends CLIENT LIST, for all kinds of clients.
-    pub(super) async fn client_list(&self) -> Result<String, ServerError> {
-        self.text(&["CLIENT", "LIST"]).await
-    }
-
-    /// Sends CLUSTER INFO.
-    pub(super) async fn cluster_info(&self) -> Result<String, ServerError> {
-        self.text(&["CLUSTER", "INFO"]).await
-    }
-
-    /// Sends CLUSTER NODES.
-    pub(super) async fn cluster_nodes(&self) -> Result<String, ServerError> {
-        self.text(&["CLUSTER", "NODES"]).await
-    }
-
-    /// Returns the number of keys in the database.
-    pub(super) async fn dbsize(&self) -> Result<u64, ServerError> {
-        self.count(&["DBSIZE"]).await
-    }
-
     /// Sets one parameter with CONFIG SET.
     pub(super) async fn config_set(&self, name: &str, value: &str) -> Result<(), ServerError> {
         // The next poll may show the new value before this reply is read.
@@ -252,6 +227,23 @@ impl RedisSender {
         self.send(command, keys).await?.as_u64().ok_or_else(|| unexpected(command))
     }
 
+    /// Sends `command` once for each list of keys, in one pipeline. Returns the numbers of keys that existed.
+    pub(super) async fn of_keys_of_slots(
+        &self,
+        command: &'static str,
+        slots: impl Iterator<Item = &Vec<Vec<u8>>>,
+    ) -> Result<Vec<Result<u64, ServerError>>, ServerError> {
+        let bytes = |keys: &Vec<Vec<u8>>| keys.iter().map(|key| Value::Bytes(key.clone().into())).collect();
+        let commands: Vec<_> = slots.map(|keys| (plain(command), bytes(keys))).collect();
+        commands.iter().for_each(|_| self.sent.count(command, None));
+        let replies = self.within(command, self.send_together(commands)).await?;
+        let count = |reply: Result<Value, Error>| match reply {
+            Ok(value) => value.as_u64().ok_or_else(|| unexpected(command)),
+            Err(error) => Err(from_fred(command, &error, &self.breach)),
+        };
+        Ok(replies.into_iter().map(count).collect())
+    }
+
     /// Sends a command that may contain any bytes. Ignores the reply unless it is an error.
     pub(super) async fn run(&self, words: &[Vec<u8>]) -> Result<(), ServerError> {
         let Some((command, arguments)) = words.split_first() else { return Ok(()) };
@@ -267,7 +259,7 @@ impl RedisSender {
 
     async fn send(&self, command: &str, arguments: Vec<Value>) -> Result<Value, ServerError> {
         self.sent.count(command, arguments.first().and_then(Value::as_str).as_deref());
-        let custom = CustomCommand::new(command, ClusterHash::FirstKey, false);
+        let custom = plain(command);
         let reply = match self.around {
             CommandFrame::Nothing => self.within(command, self.client.custom(custom, arguments)).await,
             CommandFrame::Databases(apart) => {
@@ -308,8 +300,8 @@ impl RedisSender {
         arguments: Vec<Value>,
         [db, own]: [u32; 2],
     ) -> Result<Value, Error> {
-        let [selected, reply, back] =
-            self.send_together([select(db), (custom, arguments), select(own)]).await?;
+        let sent = self.send_together([select(db), (custom, arguments), select(own)]).await?;
+        let [selected, reply, back]: [_; 3] = sent.try_into().map_err(|_| closed())?;
         if back.is_err() {
             // If the second SELECT fails, further commands would run in the wrong database.
             drop(self.client.quit().await);
@@ -320,28 +312,37 @@ impl RedisSender {
     /// Sends ASKING and the command.
     async fn send_asking(&self, custom: CustomCommand, arguments: Vec<Value>) -> Result<Value, Error> {
         self.sent.count("ASKING", None);
-        let asking = CustomCommand::new("ASKING", ClusterHash::FirstKey, false);
-        let [asked, reply] = self.send_together([(asking, Vec::new()), (custom, arguments)]).await?;
+        let sent = self.send_together([(plain("ASKING"), Vec::new()), (custom, arguments)]).await?;
+        let [asked, reply]: [_; 2] = sent.try_into().map_err(|_| closed())?;
         asked.and(reply)
     }
 
     /// Sends commands together and returns their replies.
-    async fn send_together<const N: usize>(
+    async fn send_together(
         &self,
-        commands: [(CustomCommand, Vec<Value>); N],
-    ) -> Result<[Result<Value, Error>; N], Error> {
-        let pipeline = self.client.pipeline();
+        commands: impl IntoIterator<Item = (CustomCommand, Vec<Value>)>,
+    ) -> Result<Vec<Result<Value, Error>>, Error> {
+        let (pipeline, mut count) = (self.client.pipeline(), 0);
         for (command, arguments) in commands {
             let _: Value = pipeline.custom(command, arguments).await?;
+            count += 1;
         }
-        let mut replies = pipeline.try_all::<Value>().await.into_iter();
-        let closed = || Err(Error::new(ErrorKind::Canceled, "closed"));
-        Ok(std::array::from_fn(|_| replies.next().unwrap_or_else(closed)))
+        let mut replies = pipeline.try_all().await;
+        replies.resize_with(count, || Err(closed()));
+        Ok(replies)
     }
 }
 
+fn closed() -> Error {
+    Error::new(ErrorKind::Canceled, "closed")
+}
+
+fn plain(command: &str) -> CustomCommand {
+    CustomCommand::new(command, ClusterHash::FirstKey, false)
+}
+
 fn select(db: u32) -> (CustomCommand, Vec<Value>) {
-    (CustomCommand::new("SELECT", ClusterHash::FirstKey, false), vec![db.to_string().into()])
+    (plain("SELECT"), vec![db.to_string().into()])
 }
 
 fn datum(value: Value) -> Datum {

@@ -140,7 +140,7 @@ impl Slots {
         if !info.lines().any(|line| line.trim_end() == "cluster_enabled:1") {
             return Ok(None);
         }
-        Ok(Some(Arc::new(Self::of_myself(&wire.cluster_nodes().await?))))
+        Ok(Some(Arc::new(Self::of_myself(&wire.text(&["CLUSTER", "NODES"]).await?))))
     }
 
     /// Parses CLUSTER NODES, mainly the line of the node that replied: `<id> <address> myself,master - 0 0 1 connected

@@ -316,10 +316,11 @@ impl RedisPoller {
         let command_log = only_if(asks_large, command_log(wire));
         let latency = only_if(is_due(PollRequest::Latency), wire.data(&["LATENCY", "LATEST"]));
         let config = only_if(is_due(PollRequest::Config), self.config.ask(wire));
-        let clients = only_if(is_due(PollRequest::Clients) && clients_are_due, wire.client_list());
+        let clients =
+            only_if(is_due(PollRequest::Clients) && clients_are_due, wire.text(&["CLIENT", "LIST"]));
         // Histograms are requested directly after the counts, because both are shown together.
         let (info, commands, times, since_start, slow_log, command_log, latency, config, clients) = tokio::join!(
-            wire.info(),
+            wire.text(&["INFO"]),
             commands,
             times,
             since_start,

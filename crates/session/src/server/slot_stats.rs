@@ -61,7 +61,7 @@ impl SlotStats {
         self.polls = self.polls.saturating_sub(1);
         if self.polls == 0 {
             self.polls = EVERY;
-            let nodes = ServerError::optional(wire.cluster_nodes().await)?;
+            let nodes = ServerError::optional(wire.text(&["CLUSTER", "NODES"]).await)?;
             self.owned = nodes.map(|nodes| Slots::of_myself(&nodes).own().count() as f64);
         }
         status.gauges.set(Gauge::Slots, self.owned);

@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tokio::task::JoinSet;
-
 use super::{
     CountResult, ServerError,
     clean::{SCAN_COUNT, Store},
@@ -25,8 +23,8 @@ impl<'a> StoredKeys<'a> {
         Ok(Self { wire, slots: Slots::of(wire).await? })
     }
 
-    /// Sends a command with `keys`. On a cluster node, sends one command for each slot, and leaves out keys of other
-    /// nodes.
+    /// Sends a command with `keys`. On a cluster node, sends one command for each slot, all of them in one pipeline, and
+    /// leaves out keys of other nodes.
     async fn each(&self, command: &'static str, keys: &[Vec<u8>]) -> Result<CountResult, ServerError> {
         let Some(slots) = &self.slots else {
             let there = self.wire.of_keys(command, keys).await?;
@@ -36,40 +34,28 @@ impl<'a> StoredKeys<'a> {
         for key in keys.iter().filter(|key| self.holds(key)) {
             by_slot.entry(key_slot(key)).or_default().push(key.clone());
         }
-        let mut commands = JoinSet::new();
-        for (slot, keys) in by_slot {
-            let (wire, slots) = (self.wire.clone(), Arc::clone(slots));
-            commands.spawn(async move { of_slot(&wire, &slots, command, (slot, &keys)).await });
+        let mut found = Vec::new();
+        let is_moving = |slot: u16, keys: &[Vec<u8>]| slots.is_leaving(slot) || slots.is_arriving(&keys[0]);
+        let mut moving: Vec<_> = by_slot.extract_if(.., |slot, keys| is_moving(*slot, keys)).collect();
+        let replies = self.wire.of_keys_of_slots(command, by_slot.values()).await?;
+        for ((slot, keys), reply) in by_slot.into_iter().zip(replies) {
+            match reply {
+                Err(error) if is_moved(&error) => moving.push((slot, keys)),
+                there => found.push(CountResult { looked_for: keys.len() as u64, there: there? }),
+            }
         }
-        commands.join_all().await.into_iter().sum()
-    }
-}
-
-/// Sends a command with keys of one slot. While the slot is being moved, a command is sent for each key.
-async fn of_slot(
-    wire: &RedisSender,
-    slots: &Slots,
-    command: &'static str,
-    (slot, keys): (u16, &[Vec<u8>]),
-) -> Result<CountResult, ServerError> {
-    let is_arriving = keys.first().is_some_and(|key| slots.is_arriving(key));
-    if !is_arriving && !slots.is_leaving(slot) {
-        match wire.of_keys(command, keys).await {
-            Err(error) if is_moved(&error) => {}
-            there => return Ok(CountResult { looked_for: keys.len() as u64, there: there? }),
+        // While a slot is being moved, its keys may be on either node.
+        for key in moving.iter().flat_map(|(_, keys)| keys) {
+            let is_arriving = slots.is_arriving(key);
+            let wire = if is_arriving { self.wire.asking() } else { self.wire.clone() };
+            match wire.of_keys(command, std::slice::from_ref(key)).await {
+                Err(error) if is_moved(&error) => {}
+                Ok(0) if is_arriving => {}
+                there => found.push(CountResult { looked_for: 1, there: there? }),
+            }
         }
+        Ok(found.into_iter().sum())
     }
-    let wire = if is_arriving { wire.asking() } else { wire.clone() };
-    let mut found = CountResult { looked_for: keys.len() as u64, there: 0 };
-    for key in keys {
-        match wire.of_keys(command, std::slice::from_ref(key)).await {
-            Err(error) if is_moved(&error) => found.looked_for -= 1,
-            // A key that was not found may still be on the other node.
-            Ok(0) if is_arriving => found.looked_for -= 1,
-            there => found.there += there?,
-        }
-    }
-    Ok(found)
 }
 
 /// Returns whether the server refused a command because its keys may be on another node.
@@ -87,7 +73,7 @@ impl Store for StoredKeys<'_> {
     }
 
     async fn size(&self) -> Result<u64, ServerError> {
-        self.wire.dbsize().await
+        self.wire.count(&["DBSIZE"]).await
     }
 
     async fn scan(&self, cursor: &str) -> Result<(String, Vec<Vec<u8>>), ServerError> {

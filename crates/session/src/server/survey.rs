@@ -168,7 +168,7 @@ pub(super) async fn survey(
     target: &Target,
     (commands, notifies): (BTreeSet<String>, bool),
 ) -> Result<Survey, ServerError> {
-    let text = wire.info().await?;
+    let text = wire.text(&["INFO"]).await?;
     let info = Info::parse(&text);
     if let Some(why) = unfit(wire, &info).await? {
         return Err(ServerError::Unfit(format!("{} {why}", target.address)));
@@ -181,7 +181,7 @@ pub(super) async fn survey(
     let (keys, foreign, runs) = if loading {
         (here, Foreign::AtMost(here), Vec::new())
     } else {
-        let keys = wire.dbsize().await?;
+        let keys = wire.count(&["DBSIZE"]).await?;
         let places = MarkerPlace::all(wire).await?;
         let runs = registry::markers(wire, &places, target.db).await?;
         (keys, foreign_keys(wire, keys, &own(&places, &runs)).await?, runs)
@@ -227,7 +227,7 @@ async fn unfit(wire: &RedisSender, info: &Info<'_>) -> Result<Option<String>, Se
     if info.text("cluster_enabled") != Some("1") {
         return Ok(None);
     }
-    let text = wire.cluster_info().await?;
+    let text = wire.text(&["CLUSTER", "INFO"]).await?;
     let cluster = Info::parse(&text);
     let broken = |state: &str| {
         format!(
@@ -244,7 +244,7 @@ async fn unfit(wire: &RedisSender, info: &Info<'_>) -> Result<Option<String>, Se
 /// only if their session has changed the whole server, for example a parameter.
 pub(super) async fn leftovers(wire: &RedisSender, target: &Target) -> Result<Vec<Marker>, ServerError> {
     // A node of a broken cluster serves no keys, so nothing can be read there.
-    if let Ok(text) = wire.info().await
+    if let Ok(text) = wire.text(&["INFO"]).await
         && unfit(wire, &Info::parse(&text)).await?.is_some()
     {
         return Ok(Vec::new());
@@ -255,7 +255,7 @@ pub(super) async fn leftovers(wire: &RedisSender, target: &Target) -> Result<Vec
     if markers.is_empty() {
         return Ok(markers);
     }
-    if let Some(list) = ServerError::optional(wire.client_list().await)? {
+    if let Some(list) = ServerError::optional(wire.text(&["CLIENT", "LIST"]).await)? {
         let connected = clients::count(&list);
         let is_other = connected.sessions > Some(0);
         let at_work = |marker: &Marker| connected.load > Some(0) || (marker.has_changed_server() && is_other);
@@ -308,7 +308,7 @@ async fn foreign_keys(wire: &RedisSender, keys: u64, own: &RedynoKeys<'_>) -> Re
 }
 
 async fn neighbours(wire: &RedisSender, info: &Info<'_>) -> Result<OtherClients, ServerError> {
-    let list = ServerError::optional(wire.client_list().await)?;
+    let list = ServerError::optional(wire.text(&["CLIENT", "LIST"]).await)?;
     Ok(list.map_or_else(
         || {
             // CLIENT LIST is not permitted or unknown; INFO counts all connections, including this session's.

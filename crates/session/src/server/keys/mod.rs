@@ -110,7 +110,7 @@ pub(super) async fn examine(
     if way == KeyMethod::HotKeys {
         return hot_keys::measure(&wire, &shared).await;
     }
-    let (info, keys) = tokio::join!(wire.info(), wire.dbsize());
+    let (info, keys) = tokio::join!(wire.text(&["INFO"]), wire.count(&["DBSIZE"]));
     let (info, keys) = (info?, keys?);
     shared.publish(|seen| (seen.db, seen.keys) = (target.db, keys));
     let sent = wire.sent.clone();

@@ -81,10 +81,10 @@ pub(super) async fn busy<T>(
     meanwhile: impl Future<Output = T>,
 ) -> Result<(T, Option<f64>), ServerError> {
     let now_ns = || u64::try_from(shared.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    let before = wire.info().await?;
+    let before = wire.text(&["INFO"]).await?;
     let (_, before) = Info::parse(&before).status(now_ns(), None);
     let (done, ()) = tokio::join!(meanwhile, sleep(LENGTH));
-    let (after, _) = { Info::parse(&wire.info().await?).status(now_ns(), Some(&before)) };
+    let (after, _) = { Info::parse(&wire.text(&["INFO"]).await?).status(now_ns(), Some(&before)) };
     Ok((done, after.gauges[Gauge::Cpu]))
 }
 
