@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 100] = [
+const WRONG: [(&str, &str); 102] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -44,18 +44,18 @@ const WRONG: [(&str, &str); 100] = [
     ("--user ann", "--user needs a password"),
     ("--db 9999999999", "invalid value '9999999999'"),
     ("-c many", "invalid value 'many' for '--clients <CLIENTS>': 'many' is not a count"),
-    ("-c 0", "clients must be between 1 and 18000, not 0"),
-    ("-c 18001", "clients must be between 1 and 18000, not 18001"),
-    ("-P 0", "pipeline must be between 1 and 10000, not 0"),
-    ("--rate 0", "rate must be between 1 and"),
+    ("-c 0", "invalid value '0' for '--clients <CLIENTS>': it must be between 1 and 18000"),
+    ("-c 18001", "'--clients <CLIENTS>': it must be between 1 and 18000"),
+    ("-P 0", "'--pipeline <PIPELINE>': it must be between 1 and 10000"),
+    ("--rate 0", "invalid value '0' for '--rate <RATE>': it must be between 1 and 4294967295; or give max"),
     ("--ratio 0:0", "--ratio 0:0 sends nothing"),
     ("--ratio 1", "'1' is not a ratio SET:GET"),
     ("--workload zip", "there is no workload 'zip'; give one of cache,"),
     ("--ratio 1:1 --workload get", "cannot be used with"),
     ("--distribution zipf", "'zipf' is not a distribution of keys; give one of uniform, sequential,"),
     ("--distribution ycsb-zipfian --workload ping", "the workload 'ping' has no keys to draw"),
-    ("-d 0", "value size must be between 1 and"),
-    ("-r 0", "keys must be between 1 and"),
+    ("-d 0", "'--data-size <BYTES>': it must be between 1 and"),
+    ("-r 0", "'--keys <KEYS>': it must be between 1 and"),
     ("--threads 0", "it must be between 1 and 512"),
     ("--timeout 0", "'--timeout <SECONDS>': it must be a number of seconds above 0"),
     (
@@ -91,6 +91,8 @@ const WRONG: [(&str, &str); 100] = [
     ("versus redis://a localhost:1", "B: "),
     ("versus redis://a redis://b --no-load", "versus generates load"),
     ("versus redis://a redis://b --cacert x", "A: --cacert needs TLS"),
+    ("@prod versus redis://a redis://b", "versus must be the first argument: redyno versus ..."),
+    ("-p 1 doctor", "doctor must be the first argument: redyno doctor ..."),
     ("series", "required arguments were not provided: <NAME|FILE>"),
     ("series nonsense", "there is no series 'nonsense'; give one of redis-io, "),
     ("series tair-threads --scale 2", "'2' is not a scale above 0 and up to 1"),

@@ -9,7 +9,7 @@ use super::{
     fleet_args::{bus, name},
     target_args::TargetArgs,
     tls_args::TlsArgs,
-    values::{some, whole},
+    values::{count, whole},
 };
 use crate::{
     endpoint::Password,
@@ -65,10 +65,10 @@ pub struct AgentArgs {
     pub allow: bool,
     /// Maximum number of operations per second of this agent. With this option, the agent refuses sessions without
     /// --rate
-    #[arg(long, value_name = "RATE", value_parser = some)]
+    #[arg(long, value_name = "RATE", value_parser = count::<u32>(1..=u32::MAX.into()))]
     pub max_rate: Option<u32>,
     /// Maximum number of clients of this agent [default: as many as the limit of open files allows]
-    #[arg(long, value_name = "COUNT", value_parser = some)]
+    #[arg(long, value_name = "COUNT", value_parser = count::<u32>(1..=u32::MAX.into()))]
     pub max_clients: Option<u32>,
     /// ACL user of the target; needs a password
     #[arg(long, value_name = "NAME")]

@@ -94,6 +94,7 @@ impl CommandLine {
     /// # Errors
     /// Fails if the command line is invalid, or requests the help or the version.
     pub fn read(args: &[OsString]) -> Result<(Self, ArgMatches), clap::Error> {
+        first_command(args)?;
         let args = with_database(with_named_targets(args));
         let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
         let (before, commands) = args.split_at(options);
@@ -143,6 +144,22 @@ impl CommandLine {
             self.load.chosen = Some(Arc::new(workload));
         }
         self.load.choose()
+    }
+}
+
+/// Checks that a command is the first argument.
+fn first_command(args: &[OsString]) -> Result<(), clap::Error> {
+    let line = CommandLine::command();
+    let is_command = |word: &OsString| line.find_subcommand(word).is_some();
+    let words = args.iter().take_while(|word| *word != "--").collect::<Vec<_>>();
+    let is_late = |pair: &&[&OsString]| !takes_value(&line, pair[0]) && is_command(pair[1]);
+    match words.windows(2).skip(1).find(is_late) {
+        Some([_, command]) if !is_command(words[1]) => {
+            let command = command.to_string_lossy();
+            let text = format!("{command} must be the first argument: redyno {command} ...");
+            Err(clap::Error::raw(ErrorKind::ArgumentConflict, text))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -7,14 +7,15 @@ use clap::Args;
 use super::values::{GivenRate, bytes, count, prefix, rate, requests, seconds, speed, threads, whole};
 use crate::{
     endpoint::ReadFrom,
-    knobs::{Arrivals, Backlog, KnobError, Knobs, RandomLength, Rhythm},
+    knobs::{
+        Arrivals, Backlog, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, RandomLength, Rhythm,
+    },
     load::{Cores, IoMethod, WorkerOptions, most_workers, usual_workers},
     runner::UsageError,
-    units::parse_count,
     untrusted,
     workload::{
-        DatasetError, Distribution, DueTimes, KeyNames, ParameterValue, Suggested, TraceOrder, Workload,
-        WorkloadChoice, WorkloadError,
+        DatasetError, Distribution, DueTimes, KeyNames, MAX_VALUE_SIZE, ParameterValue, Suggested,
+        TraceOrder, Workload, WorkloadChoice, WorkloadError,
     },
 };
 
@@ -36,10 +37,10 @@ const CONFLICTS_WITH_TRACE: &[&str] = &[
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
     /// Number of clients (connections that send requests) [default: 50]
-    #[arg(short = 'c', long, value_name = "CLIENTS", value_parser = count)]
+    #[arg(short = 'c', long, value_name = "CLIENTS", value_parser = count::<u32>(1..=MAX_CLIENTS.into()))]
     pub clients: Option<u32>,
     /// Pipeline: the number of requests that a client sends before it waits for the replies [default: 1]
-    #[arg(short = 'P', long, value_name = "PIPELINE", value_parser = count)]
+    #[arg(short = 'P', long, value_name = "PIPELINE", value_parser = count::<u32>(1..=MAX_PIPELINE.into()))]
     pub pipeline: Option<u32>,
     /// Open loop: all clients together send this many requests per second, without waiting for replies. The response
     /// time starts at the scheduled time of a request, which avoids coordinated omission. With max, redyno uses a
@@ -66,7 +67,7 @@ pub struct LoadArgs {
     pub rhythm: Option<Rhythm>,
     /// Make each client reconnect after every N replies, with TLS handshake and AUTH. Before a client reconnects, it
     /// waits for all outstanding replies [default: clients keep their connections]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count::<u32>(1..=u32::MAX.into()))]
     pub reconnect: Option<u32>,
     /// Make each client pause before it sends again. Examples: 20ms; 5ms..50ms (random, uniform); 'exponential 20ms'
     /// (random, with this mean). The first pause of each client is randomly shorter, so that clients do not start
@@ -86,7 +87,7 @@ pub struct LoadArgs {
     pub set: Vec<ParameterValue>,
     /// Number of receivers: additional connections that receive the messages of a workload such as pubsub, queue or
     /// stream, or the invalidations of client tracking [default: set by the workload]
-    #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
+    #[arg(long, value_name = "N", value_parser = count::<u32>(1..=u32::MAX.into()), requires = "workload")]
     pub receivers: Option<u32>,
     /// Replace the placeholders __field:NAME__ and __record__ with data from this file. Each operation uses the next
     /// record; after the last record, the first one follows. Formats, with or without gzip: CSV, TSV, JSON lines,
@@ -110,10 +111,10 @@ pub struct LoadArgs {
     #[arg(long, value_name = "SET:GET", value_parser = Workload::parse_ratio)]
     pub ratio: Option<Arc<Workload>>,
     /// Value size in bytes, such as 100, 4k or 1M [default: 32]
-    #[arg(short = 'd', long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(short = 'd', long, value_name = "BYTES", value_parser = bytes::<u32>(1..=MAX_VALUE_SIZE.into()))]
     pub data_size: Option<u32>,
     /// Keyspace: the number of different keys [default: 10k]
-    #[arg(short = 'r', long, value_name = "KEYS", value_parser = parse_count)]
+    #[arg(short = 'r', long, value_name = "KEYS", value_parser = count::<u64>(1..=MAX_KEYSPACE))]
     pub keys: Option<u64>,
     /// How redyno chooses keys: uniform, sequential, partitioned (each client has its own keys), zipfian,
     /// zipfian-in-order (the lowest key is the hottest), ycsb-zipfian, latest, hotspot, exponential or gaussian.
@@ -148,7 +149,7 @@ pub struct LoadArgs {
     pub timeout: Option<Duration>,
     /// On a cluster: the maximum number of connections in total, over all clients and nodes. A client opens the
     /// connection to a node before its first request to this node [default: as many as the limit of open files allows]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count::<u32>(1..=u32::MAX.into()))]
     pub max_connections: Option<u32>,
     /// Which nodes get read-only requests, with a cluster or with a primary and its replicas: primary, replica, any
     /// (primary and replicas in turn) or nearest. The nearest node has the lowest median PING time of the last 10 s
@@ -230,9 +231,8 @@ impl LoadArgs {
         };
         if let Some(file) = &self.trace {
             if self.chosen.is_some() {
-                return Err(UsageError::of(
-                    "--trace cannot be used with commands after --; leave one of them out",
-                ));
+                let text = "--trace cannot be used with commands after --; leave one of them out";
+                return Err(UsageError::of(text));
             }
             let workload = Workload::of_trace(file, speed, TraceOrder::OfFile)
                 .map_err(|error| refused("--trace", error))?;

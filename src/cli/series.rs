@@ -111,7 +111,9 @@ impl Arguments for SeriesArgs {
         config::resolve(&mut self.target, given, !self.plan)?;
         self.fleet.share_tls(&mut self.target, &mut servers);
         let target = self.target.target()?;
-        let mut series = Series::find(&self.series, &self.set.clone().into()).map_err(UsageError::of)?;
+        let with = if self.set.is_empty() { "" } else { "series with --set: " };
+        let named = |error| UsageError::of(format!("{with}{error}"));
+        let mut series = Series::find(&self.series, &self.set.clone().into()).map_err(named)?;
         let scaling = Scaling { amounts: self.scale, clients: self.scale_clients, duration: self.duration };
         let changed = scaling.apply(&mut series);
         let mut cells = Vec::new();

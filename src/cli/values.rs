@@ -1,12 +1,12 @@
 //! Parsers for the values of redyno's options. In errors, clap puts the name of the option before the texts of these
 //! parsers.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 pub use crate::units::{parse_seconds as seconds, whole_number as whole};
 use crate::{
     load::MOST_THREADS,
-    units::{parse_bytes, parse_count, parse_duration},
+    units::{ParseQuantityError, parse_bytes, parse_count, parse_duration},
     workload::KeyNames,
 };
 
@@ -16,9 +16,25 @@ const LONGEST_PREFIX: usize = 512;
 const MIN_SPEED: f64 = 0.001;
 const MAX_SPEED: f64 = 1000.0;
 
-/// Parses a count, optionally followed by k or M. The value of every knob fits into a `u32`.
-pub fn count(text: &str) -> Result<u32, String> {
-    fitting(parse_count(text).map_err(|error| error.to_string())?)
+/// Returns a parser of counts in `range`, optionally followed by k or M.
+pub fn count<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T, String> + Clone {
+    amount(parse_count, range)
+}
+
+/// Returns a parser of a number of bytes in `range`, optionally followed by k or M.
+pub fn bytes<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T, String> + Clone {
+    amount(parse_bytes, range)
+}
+
+fn amount<T: TryFrom<u64>>(
+    parse: fn(&str) -> Result<u64, ParseQuantityError>,
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let given = parse(text).map_err(|error| error.to_string())?;
+        let fitting = T::try_from(given).ok().filter(|_| range.contains(&given));
+        fitting.ok_or_else(|| format!("it must be between {} and {}", range.start(), range.end()))
+    }
 }
 
 /// The value of `--rate`: requests per second. `None` stands for `max`, a closed loop.
@@ -27,25 +43,8 @@ pub struct GivenRate(pub Option<u32>);
 
 /// Parses a rate: a count, or `max`.
 pub fn rate(text: &str) -> Result<GivenRate, String> {
-    let count = (!text.eq_ignore_ascii_case("max")).then(|| count(text));
+    let count = (!text.eq_ignore_ascii_case("max")).then(|| count(1..=u32::MAX.into())(text));
     count.transpose().map(GivenRate).map_err(|error| format!("{error}; or give max"))
-}
-
-/// Parses a number of bytes, optionally followed by k or M.
-pub fn bytes(text: &str) -> Result<u32, String> {
-    fitting(parse_bytes(text).map_err(|error| error.to_string())?)
-}
-
-fn fitting(given: u64) -> Result<u32, String> {
-    u32::try_from(given).map_err(|_| format!("{given} is far too large"))
-}
-
-/// Parses a count of at least 1, optionally followed by k or M.
-pub fn some(text: &str) -> Result<u32, String> {
-    match count(text)? {
-        0 => Err("it must be at least 1".to_owned()),
-        count => Ok(count),
-    }
 }
 
 /// Parses a number of requests, at least 1.
@@ -58,9 +57,7 @@ pub fn requests(text: &str) -> Result<u64, String> {
 
 /// Parses a number of worker threads.
 pub fn threads(text: &str) -> Result<usize, String> {
-    let threads = parse_count(text).map_err(|error| error.to_string())?;
-    let fitting = usize::try_from(threads).ok().filter(|threads| (1..=MOST_THREADS).contains(threads));
-    fitting.ok_or_else(|| format!("it must be between 1 and {MOST_THREADS}"))
+    count(1..=MOST_THREADS as u64)(text)
 }
 
 /// Parses the speed of a trace. With 2, redyno sends the trace twice as fast as it was recorded.
@@ -94,14 +91,21 @@ mod tests {
 
     #[test]
     fn errors_of_wrong_values_say_what_is_right() {
-        assert_eq!(count("many").unwrap_err(), "'many' is not a count such as 50, 100k or 1.5M");
-        assert_eq!(count("99999999999").unwrap_err(), "99999999999 is far too large");
+        assert_eq!(
+            count::<u32>(1..=9)("many").unwrap_err(),
+            "'many' is not a count such as 50, 100k or 1.5M"
+        );
+        assert_eq!(count::<u32>(1..=9)("99999999999").unwrap_err(), "it must be between 1 and 9");
         assert_eq!(whole::<u16>(1..=65535)("6379"), Ok(6379));
         for wrong in ["x", "0", "65536", "", "-1", "1.5", "99999999999999999999"] {
             let error = whole::<u16>(1..=65535)(wrong).unwrap_err();
             assert_eq!(error, "it must be a whole number from 1 to 65535", "{wrong}");
         }
-        assert_eq!((some("10k"), some("0").is_err()), (Ok(10_000), true));
+        let some = count::<u32>(1..=u32::MAX.into());
+        assert_eq!(
+            (some("10k"), some("0")),
+            (Ok(10_000), Err("it must be between 1 and 4294967295".to_owned()))
+        );
         assert!(requests("0").is_err() && threads("0").is_err() && threads("513").is_err());
         for wrong in ["-1", "nan", "0", "soon", "1e300"] {
             assert!(seconds(wrong).is_err(), "{wrong}");

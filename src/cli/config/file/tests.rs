@@ -48,7 +48,7 @@ fn an_error_names_the_fault_and_the_valid_names() {
             "[defaults]: 'clinets' is refused; this table takes theme, ascii, no-mouse, clients,",
         ),
         ("[defaults]\nclients = \"many\"", "'--clients <CLIENTS>': 'many' is not a count such as"),
-        ("[defaults]\nclients = 0", "[defaults]: clients must be between 1 and 18000, not 0"),
+        ("[defaults]\nclients = 0", "'--clients <CLIENTS>': it must be between 1 and 18000"),
         ("[defaults]\nclients = true", "clients must be a text or a number"),
         ("[defaults]\nascii = 1", "ascii must be true or false"),
         ("[targets]\na = 1", "[targets.a]: it is no table"),
