@@ -29,8 +29,6 @@ pub struct DialectWords {
     pub who_we_are: &'static str,
     /// The command line options for a password.
     pub password: &'static str,
-    /// Whether the server has the commands of Redis that find keys and clients, such as SCAN and CLIENT LIST.
-    pub is_redis: bool,
     /// The command that lists the open connections.
     pub connections: &'static str,
     /// The advice if the client limit is reached.
@@ -79,7 +77,6 @@ pub(super) const REDIS: DialectWords = DialectWords {
     credentials: "-a, or in the environment as REDISCLI_AUTH",
     who_we_are: "-a or REDISCLI_AUTH, and --user",
     password: "-a and REDISCLI_AUTH",
-    is_redis: true,
     connections: "CLIENT LIST",
     more_clients: "CONFIG SET maxclients raises the limit; CLIENT LIST shows who is connected",
     memory_limit: "maxmemory (CONFIG SET maxmemory)",
@@ -103,7 +100,6 @@ pub(super) static MEMCACHED: DialectWords = DialectWords {
     credentials: "--user and -a, or before an @ in the URI",
     who_we_are: "--user and -a",
     password: "--user and -a",
-    is_redis: false,
     connections: "stats conns",
     more_clients: "raise memcached's option -c; stats conns shows the connections",
     memory_limit: "memcached's option -m",
@@ -127,7 +123,6 @@ pub(super) static HTTP: DialectWords = DialectWords {
     credentials: "the field Authorization of a workload file",
     who_we_are: "the fields of the workload file",
     password: "the fields of a workload file",
-    is_redis: false,
     ..REDIS
 };
 

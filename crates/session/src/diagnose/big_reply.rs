@@ -44,11 +44,11 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let many = request.filter(|bytes| *bytes >= MANY_KEYS).zip(now.commands().into_iter().next());
     let caller = callers::of_replies(now).or_else(|| callers::with_output(now, LARGE_REPLY));
     let by = caller.as_ref().map_or_else(String::new, |caller| format!(", most of it to {caller}"));
-    let words = now.words();
+    let words = now.dialect().words();
     let find_keys = format!("{}; {}", words.large_keys, words.smaller_replies);
     let (short, more, next) = match &many {
         Some((bytes, command)) => {
-            let who = (caller.is_none() && words.is_redis).then(|| who_sends(&command.name));
+            let who = (caller.is_none() && now.dialect().lists_keys()).then(|| who_sends(&command.name));
             let next = who.into_iter().chain(["request fewer keys at a time".to_owned()]);
             (
                 format!("{} requests many keys at once: {replies}", command.name),
@@ -62,7 +62,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let finding = Finding::of(Severity::Warning, short, long);
     let finding =
         finding.with([largest(now), longest(now, None), by_time(now), time, now.pings.slowed()], &next);
-    let next_at_screen = (many.is_none() && words.is_redis).then_some(FIND_AT_SCREEN);
+    let next_at_screen = (many.is_none() && now.dialect().lists_keys()).then_some(FIND_AT_SCREEN);
     Some(Finding { explains: outside.unwrap_or_default(), next_at_screen, ..finding })
 }
 

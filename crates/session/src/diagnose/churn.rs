@@ -39,7 +39,8 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         format!("the main thread spends {} of its time on work other than commands", units::percent(explains))
     });
     let open = now.gauge(Gauge::Clients).map(|open| format!("open connections: {}", units::count(open)));
-    let next = format!("use a connection pool; {} shows the open connections", now.words().connections);
+    let next =
+        format!("use a connection pool; {} shows the open connections", now.dialect().words().connections);
     let finding = Finding::of(severity, short, long).with([ops, time, open, now.pings.slowed()], &next);
     Some(Finding { explains, ..finding })
 }

@@ -33,7 +33,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let io = in_commands.filter(|share| *share < MOSTLY_IO);
     let one_thread =
         now.status().and_then(|status| status.config.get("io-threads")).is_some_and(|n| n == "1");
-    let words = now.words();
+    let words = now.dialect().words();
     let next = match io {
         Some(_) if one_thread => {
             "set io-threads 4 in the server's configuration, so that other threads also read requests and write replies; larger pipelines help too"
@@ -43,7 +43,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
         }
         None => words.more_cores,
     };
-    let hot_keys = (io.is_none() && words.is_redis && !now.is_loaded()).then_some(HOT_KEYS);
+    let hot_keys = (io.is_none() && now.dialect().lists_keys() && !now.is_loaded()).then_some(HOT_KEYS);
     let next = [Some(next), hot_keys].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let in_io = io.map(|share| {
         format!(

@@ -30,11 +30,11 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let policy = status.policy.as_ref().map(|policy| format!("policy {policy}"));
     let memory = status.memory_text().map(|memory| format!("memory {memory}"));
     let misses = now.gauge(Gauge::HitRate).map(|rate| format!("hits {}", units::percent(rate)));
-    let words = now.words();
+    let words = now.dialect().words();
     let next = format!("raise {}, or write less data; {}", words.memory_limit, words.large_keys);
     let long = format!("writes make the server evict keys: {short}{before}");
     let finding = Finding::of(severity, short, long).with([memory, policy, misses, slowed], &next);
-    let next_at_screen = words.is_redis.then_some(
+    let next_at_screen = now.dialect().lists_keys().then_some(
         "raise maxmemory (CONFIG SET maxmemory), or write less data; press d to find the largest keys",
     );
     Some(Finding { next_at_screen, ..finding })
@@ -65,7 +65,7 @@ pub(super) fn nearly_full(now: &RecentState, stands: bool) -> Option<Finding> {
     };
     let short = format!("memory {} full", units::percent(share));
     let long = format!("the server uses {memory}; at the limit, {then}");
-    let next = format!("raise {}; {}", now.words().memory_limit, now.words().large_keys);
+    let next = format!("raise {}; {}", now.dialect().words().memory_limit, now.dialect().words().large_keys);
     Some(Finding::of(severity, short, long).with([], &next))
 }
 

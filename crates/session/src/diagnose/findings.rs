@@ -195,7 +195,7 @@ impl RuleState {
                 };
                 let same = stood.filter(is_same);
                 let since_s = same.map_or(begun_s, |stood| stood.since_s);
-                Some(Finding { since_s, ..finding.worded(now.words()) })
+                Some(Finding { since_s, ..finding.worded(now.dialect().words()) })
             }
         };
     }

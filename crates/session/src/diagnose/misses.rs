@@ -34,7 +34,9 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let restarted = now.is_restarted().then(|| "the server was restarted".to_owned());
     let next = match restarted {
         Some(_) => "if the server did not save its data, clients must write the keys again".to_owned(),
-        None => format!("did clients delete keys, or did keys expire? {}", now.words().deleted_keys),
+        None => {
+            format!("did clients delete keys, or did keys expire? {}", now.dialect().words().deleted_keys)
+        }
     };
     let finding = Finding::new("", short, long).with([restarted, missed].into_iter().chain(lost), &next);
     Some(Finding { is_symptom: true, ..finding })

@@ -9,7 +9,7 @@ use crate::{
     gauge::{Gauge, GaugeSource, Gauges},
     host,
     knobs::Knobs,
-    protocol::{Dialect, DialectWords},
+    protocol::Dialect,
     server::{CommandStat, ConnectedClients, Status},
     session::{FigureWatches, Interval, Record, Segment, SessionStart, WatchedFigure},
 };
@@ -359,9 +359,9 @@ impl RecentState {
         self.segment.as_ref().is_some_and(|segment| segment.segment == interval.segment)
     }
 
-    /// Returns the names that this kind of server uses, such as `PING`.
-    pub(super) fn words(&self) -> &'static DialectWords {
-        Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server)).words()
+    /// Returns the dialect of the server.
+    pub(super) fn dialect(&self) -> Dialect {
+        Dialect::of_server(self.session.as_ref().map_or("", |session| &session.target.server))
     }
 
     /// Returns the latest intervals, oldest first, without the last `but` intervals. The result is the smallest number

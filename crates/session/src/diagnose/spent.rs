@@ -84,7 +84,7 @@ impl TimeSpent {
             }
             let execution_us = now.execution_us("ping").map(|us| us.min(way.kernel_us));
             let ours_us = way.send_us + way.pickup_us;
-            let mut all = vec![way.spent(now.words().ping, ours_us, way.kernel_us, execution_us)];
+            let mut all = vec![way.spent(now.dialect().words().ping, ours_us, way.kernel_us, execution_us)];
             let waits_us = way.kernel_us - execution_us.unwrap_or_default();
             let others = now.commands().into_iter();
             let others =

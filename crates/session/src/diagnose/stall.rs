@@ -126,7 +126,7 @@ impl StallRule {
                 let waited_s = self.waited_s.min(self.ping_waited_s);
                 ("the load", self.reply_s?.max(segment.t_s), self.interval_s, waited_s)
             }
-            None => (now.words().ping, self.pong_s?, self.ping_s, self.ping_waited_s),
+            None => (now.dialect().words().ping, self.pong_s?, self.ping_s, self.ping_waited_s),
         };
         // A server that is always slow has no stall event.
         let waited_s = self.stalled_s.map_or(0.0, |_| waited_s);

@@ -51,8 +51,8 @@ impl Threshold {
             self.gauge.about().group == GaugeGroup::Host && self.gauge != Gauge::HostListenOverflows;
         let is_remote = now.host().is_some_and(|host| host.server.is_none());
         let is_ours = self.gauge == Gauge::HostThrottled || is_of_host && is_remote;
-        let finding =
-            Finding::of(self.severity, self.cause, self.cause).with(evidence, (self.next)(now.words()));
+        let finding = Finding::of(self.severity, self.cause, self.cause)
+            .with(evidence, (self.next)(now.dialect().words()));
         Some(Finding { is_ours, ..finding })
     }
 }
