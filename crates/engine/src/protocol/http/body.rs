@@ -7,6 +7,7 @@ use super::{
     framing::Framing,
     skipper::{MAX_FIELDS, chunk_size},
 };
+use crate::untrusted;
 
 /// The content of a complete HTTP reply. Interim replies (1xx) are skipped.
 #[derive(Debug, Default)]
@@ -30,7 +31,7 @@ impl HttpReply {
                 let body = if is_chunked { without_chunks(reply) } else { reply.to_vec() };
                 let is_pause = |field: &&Header| field.name.eq_ignore_ascii_case("retry-after");
                 let pause = response.headers.iter().find(is_pause);
-                let retry_after = pause.and_then(|field| Some(str::from_utf8(field.value).ok()?.to_owned()));
+                let retry_after = pause.map(|field| untrusted::bytes(field.value));
                 return Self { body, retry_after };
             }
         }
