@@ -331,7 +331,8 @@ mod tests {
 
     #[test]
     fn the_results_after_the_last_report_of_an_agent_are_missing_unless_it_was_the_last() {
-        let lead = FleetLead::new(Terms::default(), None, vec![AgentReport::default()]);
+        let first = AgentReport { host: "a".to_owned(), ..AgentReport::default() };
+        let lead = FleetLead::new(Terms::default(), None, vec![first]);
         let phase = AgentPhase::Load { is_measured: true, until_ns: 30 * SECOND_NS };
         let knobs = Knobs { load: true, ..Knobs::default() };
         let turn = AgentSetting { generation: 1, since_ns: 0, knobs, phase };
@@ -343,7 +344,7 @@ mod tests {
             state.agents[0].hear(&report, true);
             state.missing(0)
         };
-        let lost = EventKind::AgentLost { agent: 0, host: String::new() };
+        let lost = EventKind::AgentLost { agent: 0, host: "a".to_owned() };
         let results = EventKind::ResultsLost { agent: 0, from_s: 12.25, length_s: 17.75 };
         assert_eq!(missing(false), [lost, results]);
         assert_eq!(missing(true), []);
