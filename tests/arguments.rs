@@ -70,17 +70,17 @@ fn a_refused_value_is_not_obeyed_and_the_error_names_its_option() {
                 let words =
                     std::iter::once("redyno").chain(name).chain(needed(command.get_name()).iter().copied());
                 let args: Vec<_> = words.map(OsString::from).chain([word.into()]).collect();
-                let Some(told) = refusal(&args, false) else { continue };
+                let Some(error) = refusal(&args, false) else { continue };
                 refused += 1;
-                assert_harmless(&format!("{args:?}"), &told);
+                assert_harmless(&format!("{args:?}"), &error);
                 // A URI needs no option, and its text may contain a password. A target is written as @NAME.
                 let is_server = ["uri", "nodes", "named"].contains(&option.get_id().as_str());
-                let is_named = names.iter().any(|name| told.contains(name.as_str()))
-                    || is_server && (told.contains("the URI ") || told.contains("no target '@"));
+                let is_named = names.iter().any(|name| error.contains(name.as_str()))
+                    || is_server && (error.contains("the URI ") || error.contains("no target '@"));
                 // The value may be right, and the option needs another option or excludes one.
                 let of_others = ["required arguments were not provided", "has no effect with --"];
-                let is_of_others = of_others.iter().any(|text| told.contains(text));
-                assert!(is_named || is_of_others || names.is_empty(), "{args:?}: {told}");
+                let is_of_others = of_others.iter().any(|text| error.contains(text));
+                assert!(is_named || is_of_others || names.is_empty(), "{args:?}: {error}");
             }
         }
     }
@@ -116,8 +116,8 @@ fn names_of_files_and_words_of_scripts_are_shown_and_not_obeyed() {
     let script = files.with(".script", &format!("at 0.3s mark {HARM}\nat 1s end\n"));
     let load = ["-p", &port, "--headless", "--yes", "-c", "1", "--rate", "100", "--script", &script];
     let written = ["--record", &recording, "--export", &csv];
-    let told = harmless(&[&load[..], &written].concat()).expect_code(0);
-    assert!(told.out.contains("mark: \\x1b]0;OWNED") && told.out.contains("file      "), "{}", told.out);
+    let outcome = harmless(&[&load[..], &written].concat()).expect_code(0);
+    assert!(outcome.out.contains("mark: \\x1b]0;OWNED") && outcome.out.contains("file      "), "{}", outcome.out);
     harmless(&[&load[..], &["--json"]].concat()).expect_code(0);
     // They are there already.
     harmless(&[&load[..], &written].concat()).expect_code(1);

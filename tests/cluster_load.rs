@@ -184,7 +184,7 @@ fn kill_under_load(nodes: &mut Nodes) -> (Running, String) {
 }
 
 /// Ends the load, and returns the texts of its events about lost connections, without their times.
-fn told_of_connections(running: Running) -> Vec<String> {
+fn connection_events(running: Running) -> Vec<String> {
     running.signal(Signal::INT);
     let is_of_load = |what: &EventKind| ["load lost", "load back"].contains(&what.name());
     let events = running.end().records().into_iter().filter_map(|record| match record {
@@ -206,9 +206,9 @@ fn connections_to_a_dead_primary_are_back_when_this_primary_is_back() {
     });
     nodes.0[1].restart();
     running.wait_for_lines(1, r#""event":"connections_back""#);
-    let told = told_of_connections(running);
-    assert!(told[0].contains(&format!(" to {dead}: ")), "{told:?}");
-    assert_eq!(told.last(), Some(&format!("{dead} accepts connections again")), "{told:?}");
+    let reported = connection_events(running);
+    assert!(reported[0].contains(&format!(" to {dead}: ")), "{reported:?}");
+    assert_eq!(reported.last(), Some(&format!("{dead} accepts connections again")), "{reported:?}");
 }
 
 #[test]
@@ -217,8 +217,8 @@ fn connections_to_a_dead_primary_are_no_longer_missed_when_its_replica_takes_ove
         let mut nodes = Nodes::start(recipe, true);
         let (running, dead) = kill_under_load(&mut nodes);
         running.wait_for_lines(1, r#""event":"connections_back""#);
-        let (told, heir) = (told_of_connections(running), nodes.0[4].port());
-        assert!(told[0].contains(&format!(" to {dead}: ")), "{told:?}");
-        assert!(told.contains(&format!("127.0.0.1:{heir} serves the slots of {dead}")), "{told:?}");
+        let (reported, heir) = (connection_events(running), nodes.0[4].port());
+        assert!(reported[0].contains(&format!(" to {dead}: ")), "{reported:?}");
+        assert!(reported.contains(&format!("127.0.0.1:{heir} serves the slots of {dead}")), "{reported:?}");
     }
 }

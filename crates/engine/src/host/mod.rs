@@ -6,8 +6,8 @@
 //! /proc, /sys ─► Draft: one part after the other ─► Sample ─► LocalServer: its process, its sockets ─► Sample
 //! ```
 //! If a part cannot be read, the sample contains the reason instead of the figures of this part. This module only
-//! queries the operating system. The module `diagnose` interprets the figures. The only unsafe code of this file are
-//! system calls without a safe wrapper.
+//! queries the operating system. The module `diagnose` interprets the figures. The only unsafe code of this file is
+//! in system calls that have no safe wrapper.
 
 mod cpu;
 mod disks;
