@@ -117,7 +117,11 @@ fn names_of_files_and_words_of_scripts_are_shown_and_not_obeyed() {
     let load = ["-p", &port, "--headless", "--yes", "-c", "1", "--rate", "100", "--script", &script];
     let written = ["--record", &recording, "--export", &csv];
     let outcome = harmless(&[&load[..], &written].concat()).expect_code(0);
-    assert!(outcome.out.contains("mark: \\x1b]0;OWNED") && outcome.out.contains("file      "), "{}", outcome.out);
+    assert!(
+        outcome.out.contains("mark: \\x1b]0;OWNED") && outcome.out.contains("file      "),
+        "{}",
+        outcome.out
+    );
     harmless(&[&load[..], &["--json"]].concat()).expect_code(0);
     // They are there already.
     harmless(&[&load[..], &written].concat()).expect_code(1);

@@ -120,6 +120,21 @@ fn an_agent_of_a_lost_bus_prints_how_many_requests_its_session_does_not_have() {
 }
 
 #[test]
+fn agents_of_a_killed_session_end_their_load_even_if_the_bus_has_new_garbage() {
+    let fleet = Fleet::start();
+    let (agents, session) = fleet.under_load();
+    session.signal(Signal::KILL);
+    wait_for("the end of the load", || {
+        fleet.bus.cli(&["XADD", "redyno:fleet:{redyno}:orders", "*", "order", "[]"]);
+        fleet.target.load_ids().is_empty().then_some(())
+    });
+    for agent in agents {
+        let said = agent.end().expect_code(1).err;
+        assert!(said.contains("not readable") && said.contains("no message from the session"), "{said}");
+    }
+}
+
+#[test]
 fn a_bus_that_loses_its_memory_or_has_garbage_leaves_no_silent_hole() {
     let fleet = Fleet::start();
     let agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();

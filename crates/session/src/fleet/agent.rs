@@ -148,17 +148,19 @@ impl<'a> Agent<'a> {
                 self.heard = ran_for();
                 self.orders.read_last();
             }
-            let mut is_silent = self.running.is_some();
+            // The time of an order that is carried out below does not count as silence. A refused order is none.
+            let heard_before = self.heard;
             let reads: Vec<_> = first.into_iter().chain(self.orders.read.try_iter()).collect();
             for OrdersRead { heard, is_last, orders } in reads {
                 trouble = orders.as_ref().err().map(ToString::to_string);
                 let is_over = is_last && orders.as_ref().is_ok_and(Vec::is_empty) && self.running.is_some();
-                let mut orders = orders.into_iter().flatten().inspect(|_| is_silent = false);
+                let mut orders = orders.into_iter().flatten();
                 if is_over || orders.any(|fields| self.obey(read_order(&fields), heard, say)) {
                     self.finish(signals, say);
                     return AgentEnd::Session;
                 }
             }
+            let is_silent = self.running.is_some() && self.heard == heard_before;
             if is_silent && ran_for().saturating_sub(self.heard) > SILENCE {
                 say("no message from the session for 4 s: the load is ended");
                 self.finish(signals, say);
