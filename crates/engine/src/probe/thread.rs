@@ -27,6 +27,7 @@ pub(super) struct ProbeThread {
 }
 
 /// A flag by which a thread is asked to end.
+#[derive(Default)]
 pub(super) struct StopFlag(Arc<StopState>);
 
 #[derive(Debug, Default)]

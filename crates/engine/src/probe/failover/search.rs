@@ -23,8 +23,6 @@ use crate::{
 
 /// The time between two tries: 20 ms.
 const EVERY: Duration = Duration::from_millis(20);
-/// The largest number of questions to the new owner about the cause of a failover.
-const MOST_QUESTIONS: usize = 25;
 /// The time between two lookups of a host name: 40 ms. This time is longer than the time between other tries, because a
 /// name server must answer each lookup.
 const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
@@ -84,23 +82,6 @@ impl Tries {
     }
 }
 
-/// Asks the new owner for the epoch and the cause of a failover. The new owner learns some milliseconds after the
-/// failover that `old` is a replica. redyno therefore asks again until the new owner knows the cause. Without a reply,
-/// the event has no epoch and no cause.
-fn news(talk: &mut Talk, old: &str, stop: &StopFlag) -> NodesReply {
-    let mut last = NodesReply::default();
-    for _ in 0..MOST_QUESTIONS {
-        let reply = talk.reply(&[b"CLUSTER", b"NODES"], LIMIT).ok();
-        let Some(found) = reply.and_then(|reply| NodesReply::read(&reply, old)) else { break };
-        last = found;
-        if last.cause.is_some() || stop.is_asked() {
-            break;
-        }
-        stop.pause_until(Instant::now() + EVERY);
-    }
-    last
-}
-
 /// Searches for the node that answers for the slots of a suspect. Returns this node, the time of its first good reply,
 /// and the event. Returns `None` if the suspect itself answers again, or if the suspect's slots have moved to nodes
 /// that were already primaries.
@@ -147,8 +128,13 @@ pub(super) fn for_slots(
     })?;
     let (node, good_ns) = found.filter(|(node, _)| *node != suspect.node)?;
     let [from, to] = [suspect.node, node].map(|node| cluster.topology().node(node).address.to_string());
-    let NodesReply { epoch, cause } =
-        talks.get_mut(&node).map(|talk| news(talk, &from, stop)).unwrap_or_default();
+    let ask = |node| {
+        // Each question has its own connection, so that a late reply is never read as the reply to another question.
+        let reply =
+            talk(&at(node)?, NAME, LIMIT).ok()?.bounded(LONGEST).reply(&[b"CLUSTER", b"NODES"], LIMIT);
+        reply.ok().map(|reply| NodesReply::read(&reply, &from))
+    };
+    let NodesReply { epoch, cause } = NodesReply::asked([node, suspect.node], ask, stop);
     let (outage, end_ns) = plan.with_load(suspect.outage, suspect.node.index(), good_ns, stop);
     let (length_s, error_s) = tries.length_s(outage, (good_ns, end_ns));
     let by = "cluster".to_owned();
