@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Worker, stopping::WorkerStage};
+use super::{Worker, WorkerSetup, stopping::WorkerStage};
 use crate::{
     load::{LoadSetting, pacing::WorkerPace, phase::Phase},
     workload::{Draws, Share, client_seed},
@@ -26,6 +26,7 @@ impl Worker {
         if self.coming_ns.is_some() {
             if new.knobs.load && !self.setting.knobs.load {
                 self.want_clients(new.knobs.clients);
+                self.coming_ns = Some(self.setup.wakes_ns(&new));
             }
             return;
         }
@@ -90,13 +91,8 @@ impl Worker {
         if self.setting.knobs.load || self.clients.how_many_wanted() > 0 {
             self.want_clients(self.setting.knobs.clients);
         }
-        let (knobs, share) = (&self.setting.knobs, self.setup.share());
-        let of = share.of.min(knobs.clients as usize);
-        let part = (share.index < of).then_some(Share { of, ..share });
-        let seed = client_seed(self.setup.plan.seed ^ ARRIVALS, share.index);
-        let since_ns = self.setting.since_ns;
-        let unsent = self.pace.follow(knobs, part, since_ns, seed);
-        let load = knobs.load;
+        let unsent = self.setup.follow(&mut self.pace, &self.setting);
+        let load = self.setting.knobs.load;
         let unsent = if were_limited { self.lost_within_limit(unsent) } else { unsent };
         let due = self.pace.take_due();
         // After all permitted requests are sent, no request is due.
@@ -111,6 +107,28 @@ impl Worker {
         }
     }
 }
+
+impl WorkerSetup {
+    /// Changes the pace of this worker to the pace of `setting`. Returns how many due requests are dropped.
+    fn follow(&self, pace: &mut WorkerPace, setting: &LoadSetting) -> u64 {
+        let (knobs, share) = (&setting.knobs, self.share());
+        let of = share.of.min(knobs.clients as usize);
+        let part = (share.index < of).then_some(Share { of, ..share });
+        pace.follow(knobs, part, setting.since_ns, client_seed(self.plan.seed ^ ARRIVALS, share.index))
+    }
+
+    /// Returns when the worker must wake for `setting`, which switches the load on, in ns. With a rate, this is shortly
+    /// before the worker's first request. If all workers woke when the setting takes effect, those with a request due
+    /// at that time would have to wait for a core.
+    fn wakes_ns(&self, setting: &LoadSetting) -> u64 {
+        let mut pace = WorkerPace::new();
+        self.follow(&mut pace, setting);
+        pace.due_ns().map_or(0, |due_ns| due_ns.saturating_sub(TAKES_EFFECT_NS)).max(setting.since_ns)
+    }
+}
+
+/// A worker wakes this long before the first request of a load: 0.5 ms. Applying a setting takes less time.
+const TAKES_EFFECT_NS: u64 = 500_000;
 
 /// This number changes the seed, so that arrivals and clients have different random numbers.
 const ARRIVALS: u64 = 0xA881_7A15;
