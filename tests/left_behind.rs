@@ -285,6 +285,23 @@ fn a_parameter_that_stays_behind_is_an_error_and_after_an_interrupt_it_is_told_t
 }
 
 #[test]
+fn a_load_whose_keys_the_user_may_not_remove_does_not_begin() {
+    let server = Server::redis().start();
+    let load = ["-p", &server.port_text(), "--load", "--yes", "--headless", "--duration", "1"];
+    for missing in ["unlink -del", "srem", "hdel", "exists", "sismember"] {
+        let rules = format!("ACL SETUSER default +@all -{missing}");
+        server.cli(&rules.split(' ').collect::<Vec<_>>());
+        let refused = run(&load).expect_code(1).err;
+        let command = missing.trim_start_matches("unlink -");
+        assert!(refused.ends_with(&format!("ACL SETUSER NAME +{command}\n")), "{missing}: {refused}");
+        assert_eq!(server.cli(&["DBSIZE"]), "0", "{missing}");
+    }
+    server.cli(&["ACL", "SETUSER", "default", "+@all", "-unlink"]);
+    run(&load).expect_code(0);
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
 fn markers_whose_counts_add_up_beyond_64_bits_are_cleaned_up_by_a_scan() {
     let server = Server::redis().start();
     let keys =

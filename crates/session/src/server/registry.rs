@@ -120,6 +120,9 @@ async fn write(wire: &RedisSender, ledger: &Ledger) -> Result<(), ServerError> {
     let place = place(wire, ledger).await?;
     let run = ledger.marker().run;
     let (list, key) = (place.list(), place.marker(run));
+    if ledger.has_keys() && !ledger.marker().kept && !ledger.has_stood() {
+        check_undo(wire, (&list, &key), run).await?;
+    }
     // The run is listed first: a marker without an entry in the list would never be found.
     wire.count(&["SADD", &list, run.as_str()]).await.map_err(|error| of_somebody(error, &list))?;
     // Meanwhile, the changes may have been undone and the marker deleted.
@@ -131,6 +134,25 @@ async fn write(wire: &RedisSender, ledger: &Ledger) -> Result<(), ServerError> {
     wire.count(&words).await.map_err(|error| of_somebody(error, &key))?;
     ledger.set_has_stood(true);
     Ok(())
+}
+
+/// Checks whether the user of the server may check and undo a run, before the run writes anything. The commands find
+/// nothing to remove yet.
+async fn check_undo(wire: &RedisSender, (list, key): (&str, &str), run: RunId) -> Result<(), ServerError> {
+    let permitted = |sent: Result<u64, ServerError>| match sent {
+        Err(error) if error.is_refusal("NOPERM") || error.ends_connection() => Err(error),
+        _ => Ok(()),
+    };
+    for words in [["SISMEMBER", list, run.as_str()], ["SREM", list, run.as_str()], ["HDEL", key, "started"]] {
+        permitted(wire.count(&words).await)?;
+    }
+    permitted(wire.count(&["EXISTS", key]).await)?;
+    // A user may be permitted to use only one of these commands.
+    let own = format!("{key}:");
+    match permitted(wire.count(&["UNLINK", &own]).await) {
+        Err(error) if !error.ends_connection() => permitted(wire.count(&["DEL", &own]).await),
+        unlinked => unlinked,
+    }
 }
 
 async fn place(wire: &RedisSender, ledger: &Ledger) -> Result<MarkerPlace, ServerError> {
