@@ -6,7 +6,7 @@
 //!   errors    timeout 25 of PING
 //! ```
 //! The first line of each kind of error counts the errors during the measurement. Errors of the prefill, of
-//! the warm-up and of PINGs have their own lines.
+//! the warm-up and of PINGs have their own lines. Errors of receivers have no count.
 
 use std::cmp::Reverse;
 
@@ -48,6 +48,11 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
             let first = if std::mem::replace(&mut is_named, true) { String::new() } else { first(kind) };
             line(text, "errors", &format!("{kind} {n} in the {aside}{first}"));
         }
+    }
+    let counts = [&sum.redirects, &sum.connections_lost, &sum.connects_failed];
+    for (kind, message) in log.uncounted().filter(|(kind, _)| !counts.iter().any(|of| of.contains_key(*kind)))
+    {
+        line(text, "errors", &format!("{kind}, first: {message}"));
     }
     // Without a load, the summary lists all events, including failovers.
     let has_load = monitored::has_load(timeline);
@@ -107,6 +112,24 @@ mod tests {
         assert_eq!(lines.len(), 3, "{text}");
         assert!(lines[0].contains("agent 1 on load-b does not report"), "{text}");
         assert!(lines[1].contains("2 reports of agent 0 did not arrive"), "{text}");
+    }
+
+    #[test]
+    fn an_error_that_only_a_receiver_had_has_a_line_with_its_reason() {
+        let mut timeline = Timeline::default();
+        timeline.push(&Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
+        let message = "a receiver: the server closed the connection".to_owned();
+        let what = EventKind::FirstError { error: "reset".to_owned(), message };
+        timeline.push(&Record::Event(Event::new(1.0, what)));
+        let mut has_line = |connects_failed| {
+            let interval =
+                Interval { segment: 1, ops: 9, length_s: 1.0, connects_failed, ..Interval::default() };
+            timeline.push(&Record::Interval(Box::new(interval)));
+            let text = summary(&timeline, &[], &[]);
+            text.contains("  errors    reset, first: a receiver: the server closed the connection\n")
+        };
+        assert!(has_line([].into()));
+        assert!(!has_line([("reset".to_owned(), 1)].into()), "the line of the connections has the reason");
     }
 
     #[test]

@@ -276,3 +276,14 @@ fn a_warm_up_is_no_other_setting_and_messages_are_counted_over_all_settings() {
         "{two}"
     );
 }
+
+#[test]
+fn the_receivers_that_have_no_line_are_counted() {
+    let one = |receiver| OneReceiver { receiver, lost: 4, ..OneReceiver::default() };
+    let lines = |n: u32| {
+        let got = ReceivedMessages { by_receiver: (1..=n).map(one).collect(), ..ReceivedMessages::default() };
+        got.lines(5)
+    };
+    assert_eq!((lines(5).len(), lines(6).len()), (6, 7));
+    assert_eq!((&*lines(6)[6], &*lines(8)[6]), ("and 1 more receiver", "and 3 more receivers"));
+}

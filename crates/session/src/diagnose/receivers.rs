@@ -89,12 +89,20 @@ fn missing(parts: &[Interval]) -> Option<Finding> {
 /// Returns the finding if messages are lost in any of these intervals.
 fn lost(parts: &[Interval]) -> Option<Finding> {
     let all = || parts.iter().flat_map(|part| part.arrivals.iter()).filter(|(_, got)| got.lost > Some(0));
+    let is_kept = all().any(|(name, _)| name == "handover");
     let n: u64 = all().filter_map(|(_, got)| got.lost).sum();
     let most = all().flat_map(|(_, got)| &got.by_receiver).max_by_key(|one| one.lost);
     let most = most.filter(|one| one.lost > 0);
     let short = format!("{} lost", units::count_with_noun(n, "message"));
     let evidence = most.map(|one| format!("receiver {} lost {}", one.receiver, one.lost));
-    let next = "a receiver that reconnects misses messages; read the first error of a receiver, and check client-output-buffer-limit";
+    let next = match is_kept {
+        true => {
+            "a restart or a failover of the server loses messages that it has not saved or replicated; check appendonly, and whether other clients take messages"
+        }
+        false => {
+            "a receiver that reconnects misses messages; read the first error of a receiver, and check client-output-buffer-limit"
+        }
+    };
     (n > 0).then(|| Finding::new("lost messages", short.clone(), short).with([evidence], next))
 }
 
@@ -154,6 +162,18 @@ mod tests {
         let seen: Vec<_> = [7, 10, 7, 7, 8, 10].into_iter().map(&mut found).collect();
         let other = Some("only 8 of 10 receivers are connected".to_owned());
         assert_eq!(seen, [None, None, None, missing, other, None]);
+    }
+
+    #[test]
+    fn lost_jobs_are_no_fault_of_a_receiver_that_reconnects() {
+        let next = |arrivals| lost(&[Interval { arrivals, ..Interval::default() }]).map(|found| found.next);
+        let got = || Some(Box::new(ReceivedMessages { lost: Some(66), ..ReceivedMessages::default() }));
+        let none = ReceiverResults::default;
+        let of_queue = next(ReceiverResults { handover: got(), ..none() }).unwrap_or_default();
+        assert!(of_queue.contains("restart") && !of_queue.contains("reconnects"), "{of_queue}");
+        assert!(
+            next(ReceiverResults { delivery: got(), ..none() }).unwrap_or_default().contains("reconnects")
+        );
     }
 
     #[test]

@@ -148,7 +148,8 @@ impl From<&ReceivedCounts> for ReceivedMessages {
 
 impl ReceivedMessages {
     /// Returns a line with the counts, and at most `most` lines about receivers that lost messages or were slow. The
-    /// worst receivers come first. The number of lost messages is shown even if this number is 0.
+    /// worst receivers come first, and a last line counts the other ones. The number of lost messages is shown even if
+    /// this number is 0.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let of = self.ordered.max(self.receivers);
         let connected =
@@ -186,7 +187,12 @@ impl ReceivedMessages {
             let parts: Vec<_> = [slow, lost, late].into_iter().flatten().collect();
             (!parts.is_empty()).then(|| format!("receiver {} of {of}: {}", one.receiver, parts.join(", ")))
         };
-        [first].into_iter().chain(named.into_iter().filter_map(line).take(most)).collect()
+        let mut lines: Vec<_> = named.into_iter().filter_map(line).collect();
+        let more = lines.len().saturating_sub(most) as u64;
+        lines.truncate(most);
+        lines.extend((more > 0).then(|| format!("and {}", units::count_with_noun(more, "more receiver"))));
+        lines.insert(0, first);
+        lines
     }
 
     /// Adds `later`.

@@ -57,6 +57,13 @@ impl ErrorLog {
         self.requests.values().chain(self.pings.values()).any(|error| error.count > 0)
     }
 
+    /// Returns the kinds that have only a message, and the first message of each kind. Errors of receivers have no
+    /// counts.
+    pub fn uncounted(&self) -> impl Iterator<Item = (&str, &str)> {
+        let uncounted = self.requests.iter().filter(|(_, error)| error.count == 0);
+        uncounted.filter_map(|(kind, error)| Some((kind.as_str(), error.first.as_deref()?)))
+    }
+
     /// Returns the first error message of `kind`, from a request or a connection.
     pub fn first_of(&self, kind: &str) -> Option<&str> {
         self.requests.get(kind)?.first.as_deref()
