@@ -3,7 +3,7 @@
 use super::{
     Finding, Severity, big_reply, churn,
     client_limit::ClientLimit,
-    core_taken, costly_calls, cpu_bound,
+    connection_limit, core_taken, costly_calls, cpu_bound,
     down::ServerDown,
     episodes::Episodes,
     eviction, expiry,
@@ -45,6 +45,7 @@ const CONDITIONS: &[ConditionRule] = &[
     ConditionRule::new("eviction", eviction::look),
     ConditionRule::new("connections", churn::look),
     ConditionRule::new("refused", thresholds::refused),
+    ConditionRule::new("connection limit", connection_limit::look),
     ConditionRule::new("output buffers", thresholds::output),
     ConditionRule::new("data", thresholds::data),
     ConditionRule::new("replication", replicas::look),

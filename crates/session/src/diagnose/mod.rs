@@ -19,6 +19,7 @@ mod cause;
 mod churn;
 mod client_evidence;
 mod client_limit;
+mod connection_limit;
 mod core_taken;
 mod costly_calls;
 mod cpu_bound;
