@@ -298,7 +298,11 @@ fn a_survey_sees_a_replica_as_an_obstacle_and_replicas_apart() {
     });
     assert!(seen.question(&writes()).unwrap().contains("serves 1 replica;"));
     let obstacle = wait_for("the replica to be loaded", || survey(&replica).filter(|found| !found.loading));
-    assert!(obstacle.obstacle().unwrap().to_string().contains("READONLY"));
+    let (here, there) = (replica.port(), master.port());
+    assert_eq!(
+        obstacle.obstacle().unwrap().to_string(),
+        format!("127.0.0.1:{here} is a read-only replica; name its primary, 127.0.0.1:{there}, to write")
+    );
 }
 
 #[test]

@@ -244,7 +244,10 @@ fn a_replica_is_not_written_to() {
     crate::support::wait_for("the replica", || {
         replica.cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
     });
-    assert_diagnosis(&["-p", &replica.port_text(), "--yes"], &["is a read-only replica"]);
+    let (here, there) = (replica.port_text(), master.port_text());
+    let line =
+        format!("redyno: 127.0.0.1:{here} is a read-only replica; name its primary, 127.0.0.1:{there}, to");
+    assert_diagnosis(&["-p", &here, "--yes"], &[&line]);
 }
 
 #[test]

@@ -72,8 +72,14 @@ impl Failure {
     /// Returns the failure with the name of its node, if there are several nodes.
     pub(super) fn of_node(self, node: u16, names: &[String]) -> Self {
         let Some(name) = names.get(usize::from(node)) else { return self };
+        // Many texts begin with the address of their server.
+        let is_named = |text: &str| text.strip_prefix(name).is_some_and(|rest| rest.starts_with([' ', ':']));
         match self {
+            Self::Failed(error) if is_named(&error.to_string()) => Self::Failed(error),
             Self::Failed(error) => Self::Failed(error.context(name.clone())),
+            Self::Usage(UsageError::NeedsYes(question)) if is_named(&question) => {
+                Self::Usage(UsageError::NeedsYes(question))
+            }
             Self::Usage(UsageError::NeedsYes(question)) => {
                 Self::Usage(UsageError::NeedsYes(format!("{name}: {question}")))
             }

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     endpoint::Address,
     units::count_with_noun,
+    untrusted::text,
     workload::{KeyNames, KeyNaming, KeySpan, NameSet},
 };
 
@@ -98,8 +99,8 @@ impl Writes {
 /// The reason why all writes of the load would fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The server is a replica that accepts no writes.
-    Replica(Address),
+    /// The server is a replica that accepts no writes. The text is the address of its primary.
+    Replica(Address, String),
     /// The server is still loading its data.
     Loading(Address),
     /// The server does not have these commands of a module.
@@ -109,9 +110,8 @@ pub enum Obstacle {
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Replica(address) => {
-                let why = "writes would fail with READONLY; name its master";
-                write!(f, "{address} is a read-only replica: {why}")
+            Self::Replica(address, primary) => {
+                write!(f, "{address} is a read-only replica; name its primary, {}, to write", text(primary))
             }
             Self::Loading(address) => {
                 let why = "commands would fail with LOADING; wait for it";
@@ -136,10 +136,8 @@ impl Survey {
             Some(Obstacle::Missing(self.address.clone(), self.missing.clone()))
         } else if self.loading {
             Some(Obstacle::Loading(self.address.clone()))
-        } else if self.read_only {
-            Some(Obstacle::Replica(self.address.clone()))
         } else {
-            None
+            self.read_only_below.clone().map(|primary| Obstacle::Replica(self.address.clone(), primary))
         }
     }
 
@@ -232,7 +230,7 @@ mod tests {
             total_keys: 0,
             foreign: Foreign::Exactly(0),
             neighbours: OtherClients { clients: 0, replicas: 0, load: Some(0), sessions: Some(0) },
-            read_only: false,
+            read_only_below: None,
             loading: false,
             max_clients: None,
             used_memory: Some(1 << 20),
@@ -384,15 +382,19 @@ mod tests {
     #[test]
     fn a_replica_and_a_loading_server_are_obstacles() {
         assert_eq!(empty().obstacle(), None);
+        let primary = Some("db.local:6379".to_owned());
         let missing = vec!["TR.GETBIT".to_owned(), "TR.SETBIT".to_owned()];
-        let lacking = Survey { missing, read_only: true, ..empty() };
+        let lacking = Survey { missing, read_only_below: primary.clone(), ..empty() };
         assert_eq!(
             lacking.obstacle().unwrap().to_string(),
             "127.0.0.1:6379 does not know TR.GETBIT and TR.SETBIT: it lacks the module with them; name a server that has this module"
         );
-        let replica = Survey { read_only: true, ..empty() };
-        assert!(replica.obstacle().unwrap().to_string().contains("READONLY"));
-        let loading = Survey { loading: true, read_only: true, ..empty() };
+        let replica = Survey { read_only_below: primary.clone(), ..empty() }.obstacle().unwrap().to_string();
+        assert_eq!(
+            replica,
+            "127.0.0.1:6379 is a read-only replica; name its primary, db.local:6379, to write"
+        );
+        let loading = Survey { loading: true, read_only_below: primary, ..empty() };
         assert!(loading.obstacle().unwrap().to_string().contains("LOADING"));
     }
 }

@@ -48,8 +48,8 @@ pub struct Survey {
     pub foreign: Foreign,
     /// The other connected clients.
     pub neighbours: OtherClients,
-    /// Whether the server is a replica that accepts no writes.
-    pub read_only: bool,
+    /// The address of the server's primary, if the server is a replica that accepts no writes.
+    pub read_only_below: Option<String>,
     /// Whether the server is still loading its data.
     pub loading: bool,
     /// The memory that the server uses, in bytes.
@@ -119,7 +119,7 @@ impl Survey {
         self.total_keys = self.total_keys.saturating_add(other.total_keys);
         self.foreign = self.foreign.with(other.foreign);
         self.neighbours = self.neighbours.with(other.neighbours);
-        self.read_only |= other.read_only;
+        self.read_only_below = self.read_only_below.or(other.read_only_below);
         self.loading |= other.loading;
         self.used_memory = sum(self.used_memory, other.used_memory);
         self.max_clients = sum(self.max_clients, other.max_clients);
@@ -196,7 +196,7 @@ pub(super) async fn survey(
         total_keys: keys.saturating_add(elsewhere),
         foreign,
         neighbours: neighbours(wire, &info).await?,
-        read_only: info.text("role") == Some("slave") && info.text("slave_read_only") != Some("0"),
+        read_only_below: info.master().filter(|_| info.text("slave_read_only") != Some("0")),
         loading,
         max_clients: info.number("maxclients"),
         used_memory: info.number("used_memory"),
