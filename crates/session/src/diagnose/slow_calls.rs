@@ -79,6 +79,10 @@ pub(super) fn advice(name: &str) -> &'static str {
         }
         "DEL" | "FLUSHALL" | "FLUSHDB" => "free memory in the background: UNLINK, FLUSHALL ASYNC",
         "EVAL" | "EVALSHA" | "FCALL" => "shorten the script; SLOWLOG GET shows its keys",
+        "SAVE" => "save in the background: BGSAVE",
+        "SADD" | "HSET" | "HMSET" | "ZADD" | "LPUSH" | "RPUSH" | "SREM" | "HDEL" | "ZREM" => {
+            "send fewer elements per call, and more calls"
+        }
         "MGET" | "MSET" | "HMGET" => "send fewer keys per call, and more calls",
         _ => "SLOWLOG GET shows the calls, and CLIENT LIST shows the clients",
     }

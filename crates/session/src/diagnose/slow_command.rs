@@ -138,6 +138,12 @@ mod tests {
     }
 
     #[test]
+    fn a_save_that_blocks_the_server_has_an_alternative() {
+        let found = first(4, |second| second.events = vec![slow(800_000, "SAVE")]);
+        assert_eq!((found.subject.as_str(), found.next.as_str()), ("SAVE", "save in the background: BGSAVE"));
+    }
+
+    #[test]
     fn entries_without_events_make_the_number_of_calls_a_least_number() {
         let found = first(4, |second| {
             second.events = vec![slow(50_000, "DEBUG SLEEP"); 8];
