@@ -13,6 +13,8 @@ use crate::{session::Interval, units, untrusted};
 const MANY: f64 = 0.5;
 /// The finding ends when less than this share fails.
 const FEW: f64 = 0.4;
+/// The largest shown share of failed requests, if a request succeeds.
+const MOST: f64 = 0.99;
 /// The smallest number of answered requests for a verdict.
 const ENOUGH: u64 = 20;
 /// The length of the judged period, in seconds.
@@ -58,7 +60,9 @@ fn found(all: &Interval, many: f64) -> Option<Finding> {
         return None;
     }
     let kind = untrusted::text(kind);
-    let short = format!("{} of the requests fail: {kind}", units::percent(share));
+    // If a request succeeds, the share is not rounded up to 100 %.
+    let shown = if all.ops > 0 { share.min(MOST) } else { share };
+    let short = format!("{} of the requests fail: {kind}", units::percent(shown));
     let rest = if all.ops > 0 { "; latencies include only successful requests" } else { "" };
     let long = format!("the server answers with errors: {short}{rest}");
     let evidence = format!("{} of {} answers are {kind}", units::grouped(*most), units::grouped(n + all.ops));
@@ -98,6 +102,8 @@ mod tests {
         assert!(whole[0].long.ends_with("include only successful requests"));
         let all = of_segment(&segment, &second(0, "OOM", 300), None);
         assert_eq!(all[0].long, "the server answers with errors: 100 % of the requests fail: OOM");
+        let most = of_segment(&segment, &second(1, "OOM", 1000), None);
+        assert_eq!(most[0].short, "99 % of the requests fail: OOM", "one request succeeds");
         assert_eq!(of_segment(&segment, &second(1000, "OOM", 300), None), []);
     }
 }
