@@ -126,7 +126,9 @@ pub(crate) fn worst(timeline: &Timeline) -> ReportTable {
     };
     let title = format!("Worst {length} of {}", timeline.words().ping);
     let headings = ["from", "p50", "p90", "p99", "p99.9", "max", "event nearby"];
-    table(&title, &headings, 1, stretches.iter().map(row).collect())
+    let mut table = table(&title, &headings, 1, stretches.iter().map(row).collect());
+    table.numbers.end -= 1;
+    table
 }
 
 /// Returns the event that explains the slowest PING of a period, or an event at about the same time. Returns an empty

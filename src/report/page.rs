@@ -232,7 +232,7 @@ fn figure(chart: &Chart, stage: &SessionAxis) -> Markup {
 }
 
 fn table_markup(table: &ReportTable, section: &str) -> Markup {
-    let class = |n: usize| (n >= table.words).then_some("number");
+    let class = |n: usize| table.numbers.contains(&n).then_some("number");
     html! {
         div.table {
             h2 { (table.title) }

@@ -1,5 +1,7 @@
 //! A table of a report, for the HTML page, for Markdown and for a terminal.
 
+use std::ops::Range;
+
 use crate::{export::markdown_text, units};
 
 /// A row of the table.
@@ -16,22 +18,24 @@ impl TableRow {
     }
 }
 
-/// A table with headings. The first `words` columns contain text, and all other columns contain numbers.
+/// A table with headings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReportTable {
     pub(super) title: String,
     pub(super) headings: Vec<String>,
-    pub(super) words: usize,
+    /// The columns that contain numbers. All other columns contain text.
+    pub(super) numbers: Range<usize>,
     pub(crate) rows: Vec<TableRow>,
     /// The note below the table.
     pub(super) note: String,
 }
 
 impl ReportTable {
-    /// Creates a table without a note.
+    /// Creates a table without a note. The first `words` columns contain text, and all other columns contain numbers.
     pub(super) fn of(title: &str, headings: &[&str], words: usize, rows: Vec<TableRow>) -> Self {
+        let numbers = words..headings.len();
         let headings = headings.iter().map(|&heading| heading.to_owned()).collect();
-        Self { title: title.to_owned(), headings, words, rows, note: String::new() }
+        Self { title: title.to_owned(), headings, numbers, rows, note: String::new() }
     }
 
     /// Returns the table as aligned text; empty without rows.
@@ -43,7 +47,7 @@ impl ReportTable {
         let rows = self.rows.iter().map(|row| row.cells.clone());
         let lines: Vec<_> = heading.into_iter().chain(rows).collect();
         let note = if self.note.is_empty() { String::new() } else { format!("{}\n", self.note) };
-        format!("{}\n{}{note}\n", self.title, units::aligned(&lines, |column| column >= self.words))
+        format!("{}\n{}{note}\n", self.title, units::aligned(&lines, |column| self.numbers.contains(&column)))
     }
 
     /// Returns the table in Markdown; empty without rows.
@@ -54,7 +58,7 @@ impl ReportTable {
         let line = |cells: &[String]| {
             format!("| {} |\n", cells.iter().map(|cell| markdown_text(cell)).collect::<Vec<_>>().join(" | "))
         };
-        let rule = |n: usize| if n < self.words { "---|" } else { "--:|" };
+        let rule = |n: usize| if self.numbers.contains(&n) { "--:|" } else { "---|" };
         let rules: String = (0..self.headings.len()).map(rule).collect();
         let rows: String = self.rows.iter().map(|row| line(&row.cells)).collect();
         let note =
