@@ -49,7 +49,8 @@ pub struct CaptureArgs {
     /// Write the values to the file, not only their lengths
     #[arg(long)]
     pub values: bool,
-    /// Do not ask before the capture. This option is required if the server runs more than 20 000 commands per second
+    /// Do not ask before the capture. This option is required without a terminal, and if the server runs more than
+    /// 20 000 commands per second
     #[arg(long)]
     pub yes: bool,
     /// The server.
