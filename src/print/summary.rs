@@ -155,8 +155,11 @@ fn load(text: &mut String, sum: &Summary, first: Option<&table::SegmentRow>, is_
     let pace = if is_one_setting { format!(", {}", units::rate(sum.ops_per_s)) } else { String::new() };
     let drained = match sum.drained {
         0 => String::new(),
-        n if is_one_setting => format!("; {n} of them were answered after the end of the load"),
-        n => format!("; {n} of them were answered after the end of their segment"),
+        n => {
+            let were = if n == 1 { "was" } else { "were" };
+            let of = if is_one_setting { "the load" } else { "their segment" };
+            format!("; {n} of them {were} answered after the end of {of}")
+        }
     };
     line(text, "load", &(done + &pace + &drained));
     if let Some(first) = first {

@@ -29,7 +29,7 @@ use crate::{
     protocol::RespValue,
     server::{Info, MOST_COMMANDS_PER_S},
     signals::Signal,
-    units::{count_with_noun, grouped},
+    units::count_with_noun,
     untrusted,
     workload::{LENGTHS, MonitorLine, command_of, left_out_words, moved_keys, not_sent, quoted},
 };
@@ -109,9 +109,9 @@ impl CaptureRun {
     fn may_begin(&self, ops_per_s: u64, has_terminal: bool) -> Result<bool, Failure> {
         let address = &self.target.address;
         let cost = format!(
-            "{address} runs {} commands a second; for {} s, MONITOR makes the server format a copy of each command; a \
+            "{address} runs {} a second; for {} s, MONITOR makes the server format a copy of each command; a \
              busy server may lose half its throughput",
-            grouped(ops_per_s),
+            count_with_noun(ops_per_s, "command"),
             self.duration.as_secs_f64()
         );
         let is_busy = ops_per_s > MOST_COMMANDS_PER_S;

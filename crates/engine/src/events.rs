@@ -58,7 +58,7 @@ pub use prefilled::PrefillResult;
 use serde::{Deserialize, Serialize};
 pub use shift::ShiftReport;
 
-use text::{after, ended, latency_s, micros, quoted_empty};
+use text::{after, ended, latency_s, micros, more_entries, quoted_empty};
 
 use crate::units::{self, count_with_noun, lines_with_verb};
 
@@ -118,9 +118,8 @@ event_kinds! {
         entries: u64,
         #[serde(default)] unread: u64
     } "slowlog" {
-        let more = if *entries == 1 { "entry" } else { "entries" };
         let unread = if *unread > 0 { format!(" ({} not read)", units::grouped(*unread)) } else { String::new() };
-        format!("and {} more {more}{unread}", units::grouped(*entries))
+        format!("and {}{unread}", more_entries(*entries))
     };
     /// Many slow log entries from before the session are calls of one command. The longest call took `us` microseconds.
     SlowBefore { entries: u64, calls: u64, command: String, us: u64 } "slowlog" format!(
@@ -140,7 +139,7 @@ event_kinds! {
     };
     /// The number of further COMMANDLOG entries of the same poll and kind (`part`) without an event of their own.
     MoreLargeCommands { entries: u64, part: String } "commandlog"
-        format!("{} more entries about a large {part}", units::grouped(*entries));
+        format!("{} about a large {part}", more_entries(*entries));
     /// The server's latency monitor reported an event, with its last and its longest latency.
     SlowEvent { of: String, last_ms: u64, max_ms: u64 } "latency"
         format!("{of} {last_ms} ms, the longest so far {max_ms} ms");

@@ -287,3 +287,13 @@ fn the_receivers_that_have_no_line_are_counted() {
     assert_eq!((lines(5).len(), lines(6).len()), (6, 7));
     assert_eq!((&*lines(6)[6], &*lines(8)[6]), ("and 1 more receiver", "and 3 more receivers"));
 }
+
+#[test]
+fn one_reply_after_the_end_of_the_load_was_answered() {
+    let mut timeline = Timeline::default();
+    begin(&mut timeline, 1, Knobs { load: true, ..Knobs::default() });
+    let part = Interval { length_s: 1.0, segment: 1, ops: 9, drained: 1, ..Interval::default() };
+    timeline.push(&Record::Interval(Box::new(part)));
+    let text = summary(&timeline, &[], &[]);
+    assert!(text.contains("; 1 of them was answered after the end of the load\n"), "{text}");
+}

@@ -233,7 +233,8 @@ pub(super) fn load_in_short(knobs: &Knobs) -> String {
         None if knobs.think.is_some() => knobs.pace(),
         None => "closed loop".to_owned(),
     };
-    format!("{clients} clients × {pipeline}, {pace}: {}", knobs.requests(true))
+    let plural = if *clients == 1 { "" } else { "s" };
+    format!("{clients} client{plural} × {pipeline}, {pace}: {}", knobs.requests(true))
 }
 
 /// Returns the results of a segment, in a line.

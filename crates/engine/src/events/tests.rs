@@ -26,3 +26,10 @@ fn repeated_losses_of_the_same_connections_are_counted_as_times() {
     assert_eq!(text(50, 0), "50 of 50 connections: reset");
     assert_eq!(text(51, 7), "51 times among 50 connections: reset (and 7 more since the last report)");
 }
+
+#[test]
+fn one_more_entry_of_a_log_is_an_entry() {
+    let text = |entries| EventKind::MoreLargeCommands { entries, part: "reply".to_owned() }.to_string();
+    assert_eq!(text(1), "1 more entry about a large reply");
+    assert_eq!(text(2), "2 more entries about a large reply");
+}

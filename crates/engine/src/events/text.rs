@@ -10,6 +10,11 @@ pub(super) fn micros(us: u64) -> String {
     units::latency(us.saturating_mul(1000))
 }
 
+/// Returns a number of entries of a log: `1 more entry`, `1 991 more entries`.
+pub(super) fn more_entries(entries: u64) -> String {
+    format!("{} more {}", units::grouped(entries), if entries == 1 { "entry" } else { "entries" })
+}
+
 /// Returns `word` followed by `known`, or an empty text if `known` is `None`.
 pub(super) fn after(word: &str, known: &Option<String>) -> String {
     known.as_ref().map_or_else(String::new, |known| format!("{word}{known}"))

@@ -182,7 +182,9 @@ impl Knobs {
     /// `10 k keys, zipfian 0.99`.
     pub fn keys(&self) -> String {
         let drawn = self.workload.distributions().into_iter().map(|distribution| format!(", {distribution}"));
-        format!("{} keys{}", super::Knob::Keys.value(self), drawn.collect::<String>())
+        let count = super::Knob::Keys.value(self);
+        let noun = if count == "1" { "key" } else { "keys" };
+        format!("{count} {noun}{}", drawn.collect::<String>())
     }
 
     /// Returns the workload, its values and its keys as text: `SET, 32 B values, 10 k keys`, or `SET, 32 B, 10 k keys`
@@ -206,8 +208,9 @@ impl fmt::Display for Knobs {
         }
         write!(
             f,
-            "{} clients × {}, rate {}, {}",
+            "{} client{} × {}, rate {}, {}",
             self.clients,
+            if self.clients == 1 { "" } else { "s" },
             self.pipeline,
             self.pace(),
             self.requests(false),
@@ -243,6 +246,12 @@ mod tests {
         assert_eq!(of("GET /items/{key}"), "GET, 10 k keys");
         assert_eq!(of("POST /items {value}"), "POST, 32 B");
         assert_eq!(of("PING"), "PING, 32 B, 10 k keys");
+    }
+
+    #[test]
+    fn one_client_and_one_key_have_singular_nouns() {
+        let one = Knobs { load: true, clients: 1, keyspace: 1, ..Knobs::default() };
+        assert_eq!(one.to_string(), "1 client × 1, rate max, SET:GET 1:10, 32 B values, 1 key");
     }
 
     #[test]
