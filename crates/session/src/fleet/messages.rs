@@ -73,6 +73,7 @@ pub enum LoadLayout {
 
 /// An order of the session to its agents. An order contains all settings, so an agent needs no earlier order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object with the settings")]
 pub(super) struct FleetOrder {
     /// The version of the program.
     pub(super) version: String,
@@ -199,5 +200,6 @@ mod tests {
         let other = r#"{"version": "0.0.1", "speed": 7}"#;
         assert_eq!(error(other), format!("the session runs redyno 0.0.1, this agent runs {VERSION}"));
         assert!(error("{").starts_with("a message from the session is not readable: "));
+        assert!(error("7").contains("expected an object with the settings"));
     }
 }
