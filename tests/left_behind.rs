@@ -238,6 +238,30 @@ fn keys_that_stay_behind_are_an_error() {
 }
 
 #[test]
+fn the_result_of_a_session_whose_server_died_is_named_beside_what_stays_behind() {
+    for (args, result) in [
+        (&["ab", "--to", "clients 3", "--part", "0.25", "--json"][..], "no request succeeded on one side"),
+        (&["--headless", "--json", "--sweep", "clients 2,3"], "no request succeeded at clients"),
+        (&["--headless", "--json", "--fail-if", "errors > 0", "--duration", "2.5"], "errors > 0: errors "),
+    ] {
+        let server = Server::redis().start();
+        let port = server.port_text();
+        let usual = ["-p", &port, "--yes", "--rate", "500", "-c", "2"];
+        let running = Running::start(redyno(&[args, &usual].concat()));
+        wait_for("the load", || (server.calls(&[], "set") > 100).then_some(()));
+        drop(server);
+        let outcome = running.end_of_writing().expect_code(1);
+        let last = outcome.err.lines().last().unwrap_or_default();
+        assert!(
+            last.contains(result)
+                && last.ends_with("; some changes to the server were not undone; see above"),
+            "{}",
+            outcome.err
+        );
+    }
+}
+
+#[test]
 fn who_may_not_unlink_may_still_delete() {
     let server = Server::redis().start();
     let outcome =

@@ -69,6 +69,15 @@ impl Failure {
         }
     }
 
+    /// Returns all these failures as one. If there are several, the command failed, whatever its result is.
+    ///
+    /// # Errors
+    /// Fails if there is a failure.
+    pub(super) fn of_all<const N: usize>(failures: [Option<Self>; N]) -> Result<(), Self> {
+        let together = |first: Self, next: Self| Self::Failed(anyhow::anyhow!("{first}; {next}"));
+        failures.into_iter().flatten().reduce(together).map_or(Ok(()), Err)
+    }
+
     /// Returns the failure with the name of its node, if there are several nodes.
     pub(super) fn of_node(self, node: u16, names: &[String]) -> Self {
         let Some(name) = names.get(usize::from(node)) else { return self };

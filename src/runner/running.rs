@@ -131,32 +131,37 @@ impl RunningSession {
         for listener in &mut *listeners {
             said = said.and(listener.finish());
         }
-        self.end(said)?;
-        verdict(listeners)
+        self.end(said, || verdict(listeners))
     }
 
-    /// Waits for the end of the session. `shown` is the result of the listeners.
+    /// Waits for the end of the session. `shown` is the result of the output. `verdict` judges a session that ran to its
+    /// end.
     ///
     /// # Errors
-    /// Returns the errors of [`run`](Self::run), except the error about the result.
-    pub(super) fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
+    /// Returns the errors of [`run`](Self::run).
+    pub(super) fn end(
+        self,
+        shown: Result<(), Failure>,
+        verdict: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let Self { session, destination, metrics, helpers, names, own, .. } = self;
         let ended = session.end();
         // A helper that panicked has reported the reason.
         helpers.into_iter().flat_map(JoinHandle::join).flatten().for_each(|report| warn(&report));
         drop((destination, metrics, own));
-        shown.and(match (ended.by, ended.recorded, ended.left.first()) {
+        match ended.by {
             // If the terminal disappears, the screen also fails, but the signal explains the end better.
-            (EndedBy::Signal, ..) => return Err(Failure::Interrupted),
-            (EndedBy::Refusal(node, cause), ..) => {
-                Err(Failure::Failed(anyhow::anyhow!(cause)).of_node(node, &names))
+            EndedBy::Signal => Err(Failure::Interrupted),
+            EndedBy::Refusal(node, cause) => {
+                shown.and(Err(Failure::Failed(anyhow::anyhow!(cause)).of_node(node, &names)))
             }
-            (EndedBy::Itself, Err(error), _) => Err(Failure::Failed(error.into())),
-            (EndedBy::Itself, Ok(()), None) => Ok(()),
-            (EndedBy::Itself, Ok(()), Some(node)) => {
-                Err(Failure::Failed(anyhow::anyhow!(STAYS_BEHIND)).of_node(*node, &names))
+            EndedBy::Itself => {
+                let unrecorded = ended.recorded.err().map(|error| Failure::Failed(error.into()));
+                let stays = |node| Failure::Failed(anyhow::anyhow!(STAYS_BEHIND)).of_node(node, &names);
+                let left = ended.left.first().map(|node| stays(*node));
+                Failure::of_all([verdict().err(), shown.err(), unrecorded, left])
             }
-        })
+        }
     }
 }
 

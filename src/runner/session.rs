@@ -96,7 +96,7 @@ impl Plan for SessionRun {
             Shows::Text { sink, is_for_people } => (OutputForm::Lines, Printed::page(sink, is_for_people)),
             Shows::Screen(screen) => {
                 let shown = on_screen(screen, experiment, has_ycsb, &mut session);
-                return session.end(shown);
+                return session.end(shown, || Ok(()));
             }
         };
         (printed.redacts, printed.ends_session) = (redacts, !has_more);
