@@ -42,6 +42,23 @@ fn a_session_goes_on_to_its_end_without_the_recording_and_has_failed() {
 }
 
 #[test]
+fn an_export_that_fails_is_named_as_an_export() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let export = format!("--export=ndjson:{}", directory.path().join("rows.ndjson").display());
+    let args =
+        ["-p", &server.port_text(), "--headless", "--json", "--duration", "5", "--rate", "500", &export];
+    let outcome = Running::start(on_a_small_disk(&args)).end().expect_code(1);
+    assert!(outcome.err.contains("rows.ndjson failed: File too large"), "{}", outcome.err);
+    let records = outcome.records();
+    let names = records.iter().filter_map(|record| match record {
+        Record::Event(event) if event.what.name().ends_with(" failed") => Some(event.what.name()),
+        _ => None,
+    });
+    assert_eq!(names.collect::<Vec<_>>(), ["export failed"]);
+}
+
+#[test]
 fn a_recording_that_cannot_go_on_in_a_new_file_has_failed() {
     let server = Server::redis().start();
     let directory = tempfile::tempdir().unwrap();

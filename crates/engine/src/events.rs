@@ -41,7 +41,7 @@
 //! | `step`, `best` | `--sweep` measured one value of its setting, or found the value with the most throughput |
 //! | `experiment` | an experiment was interrupted, or has no result |
 //! | `gap` | nothing was recorded between two files that are replayed together |
-//! | `recording`, `recording failed`, `output lost` | data cannot be read, or could not be written |
+//! | `recording`, `recording failed`, `export failed`, `output lost` | data cannot be read, or could not be written |
 //!
 //! redyno reports an event of the server up to one second late, because redyno polls the server once per second.
 
@@ -330,6 +330,8 @@ event_kinds! {
     ExperimentStopped { cause: String } "experiment" format!("stopped: {cause}");
     /// The recording cannot be continued.
     RecordingFailed { cause: String } "recording failed" cause;
+    /// The export cannot be continued.
+    ExportFailed { cause: String } "export failed" cause;
     /// Lines are missing from the output, because the reader of the output was too slow.
     OutputLost { lines: u64 } "output lost" format!("{} lost here: the reader of the output was too slow", lines_with_verb(*lines));
     /// Records are missing from an output because its disk or its reader was too slow.

@@ -46,7 +46,7 @@ pub enum SessionFileError {
     #[error("writing to {0} failed: nothing more could be written for 2 s")]
     Stuck(PathBuf),
     /// Records are missing from the file. The second field is the number of missing records.
-    #[error("recording to {0} is incomplete: {1} records were left out, since the disk took too long")]
+    #[error("{0} is incomplete: {1} records were left out, since the disk took too long")]
     Lost(PathBuf, u64),
 }
 

@@ -157,7 +157,7 @@ fn event_kind(mut what: EventKind) -> EventKind {
             SnapshotEnded RewriteBegan RewriteEnded EvictionBegan EvictionEnded RejectionBegan
             RejectionEnded BlockingBegan BlockingEnded FailoverTurned LinkTurned ReplicasChanged Restarted
             ReportsLost ResultsLost OrdersLate BusBack MarkerRenewed MoreConnectionsLost Paused WorkerDied PingBack
-            Stalled Shifted Tried Found Stepped BestStep NothingFound Compared RecordingFailed OutputLost RecordsLost
+            Stalled Shifted Tried Found Stepped BestStep NothingFound Compared RecordingFailed ExportFailed OutputLost RecordsLost
             MoreLinesSkipped NotRecorded RecordingCut) => {}
     }
     what

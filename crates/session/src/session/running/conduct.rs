@@ -236,8 +236,6 @@ impl LiveSession {
     fn look_at_recording(&mut self) {
         let (notices, failed) = self.recordings.poll();
         notices.into_iter().for_each(|notice| self.peers.send(0, notice));
-        if let Some(error) = failed {
-            self.live.event(0, EventKind::RecordingFailed { cause: error.to_string() });
-        }
+        failed.into_iter().for_each(|event| self.live.event(0, event));
     }
 }

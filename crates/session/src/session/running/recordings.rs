@@ -8,6 +8,7 @@ use std::{
 
 use super::{Commission, Notice, RecordingState};
 use crate::{
+    events::EventKind,
     session::{Record, Recording, SessionFileError, SessionWriter, queue::Feed},
     units, untrusted,
 };
@@ -87,30 +88,34 @@ impl Recordings {
         Ok(())
     }
 
-    /// Returns the notices since the last call, and the error of a file that failed.
-    pub fn poll(&mut self) -> (Vec<Notice>, Option<Arc<SessionFileError>>) {
+    /// Returns the notices since the last call, and an event about each file that failed.
+    pub fn poll(&mut self) -> (Vec<Notice>, Vec<EventKind>) {
         let mut notices = self.look_for_losses();
-        let mut broken = None;
+        let mut failures = Vec::new();
         let has_failed = self.current.take_if(|current| current.has_ended());
-        // An export ends only with the session, or with an error.
-        let exports = self.exports.extract_if(.., |export| export.has_ended());
         let ended = self.ending.extract_if(.., |recording| recording.has_ended());
-        let ended: Vec<_> = ended.chain(exports).chain(has_failed).collect();
-        for ended in ended {
+        let recordings = ended.chain(has_failed).map(|ended| (ended, false));
+        // An export ends only with the session, or with an error.
+        let exports = self.exports.extract_if(.., |export| export.has_ended()).map(|ended| (ended, true));
+        for (ended, is_export) in recordings.chain(exports).collect::<Vec<_>>() {
             let (path, size) = (untrusted::path(&ended.path()), units::bytes(ended.written()));
             notices.push(match ended.finish() {
                 Ok(()) => Notice::Info(format!("recorded {size} to {path}; `redyno replay` shows it")),
                 Err(error) => {
                     let is_whole =
                         !matches!(error, SessionFileError::Removed(_) | SessionFileError::Changed(_));
-                    let rest = if is_whole { "; the records written before this are complete" } else { "" };
-                    let text = format!("{error}{rest}");
-                    broken = Some(Arc::new(error));
+                    let rest = if is_whole { "; the part written before this is complete" } else { "" };
+                    let cause = error.to_string();
+                    let text = format!("{cause}{rest}");
+                    failures.push(match is_export {
+                        true => EventKind::ExportFailed { cause },
+                        false => EventKind::RecordingFailed { cause },
+                    });
+                    self.failed.get_or_insert_with(|| Arc::new(error));
                     Notice::Warning(text)
                 }
             });
         }
-        self.failed = self.failed.take().or_else(|| broken.clone());
         let written = self.current.as_ref().map(|current| (current.path(), current.written()));
         if written != self.reported {
             self.reported.clone_from(&written);
@@ -121,7 +126,7 @@ impl Recordings {
                 bytes,
             })));
         }
-        (notices, broken)
+        (notices, failures)
     }
 
     /// Returns warnings about files that have stopped accepting data.
@@ -130,8 +135,8 @@ impl Recordings {
         for recording in self.exports.iter().chain(&self.current).chain(&self.ending) {
             let path = recording.path();
             if recording.lost() > 0 && !self.behind.contains(&path) {
-                let text =
-                    format!("{} accepts no data: some measurements will be missing there", path.display());
+                let shown = untrusted::path(&path);
+                let text = format!("{shown} accepts no data: some measurements will be missing there");
                 notices.push(Notice::Warning(text));
                 self.behind.push(path);
             }
