@@ -18,12 +18,11 @@ use crate::{
 
 /// Returns the help text below the options.
 fn formats() -> String {
-    let lines = Format::ALL.map(|format| format!("  {:12} {}", format.name, format.about));
     format!(
-        "Formats:\n{}\n\nDuring a session, --export FORMAT:FILE writes the same formats.\n\nExamples:\n  redyno \
+        "Formats:\n{}\nDuring a session, --export FORMAT:FILE writes the same formats.\n\nExamples:\n  redyno \
         export tuning.jsonl --format csv --rows segments\n  redyno export tuning.jsonl --format hlog -o \
         tuning.hlog",
-        lines.join("\n")
+        Format::listed()
     )
 }
 

@@ -9,6 +9,7 @@ use crate::{
     gauge::{GAUGES, GaugeSource},
     runner::text_plan,
     session::figures::{FIGURES, Figure, FigureUnit},
+    units,
 };
 
 const AFTER: &str = "\
@@ -77,8 +78,16 @@ The object of json has these fields:
   by_node           node (its address), probes, findings and server of each node; absent for a single node
 ";
 
+/// The fields with words of a row.
+const WORDS: [(&str, &str); 5] = [
+    ("kind", "interval, operation, node, agent, segment or summary"),
+    ("phase", "load, idle, warm-up or prefill; empty in a summary"),
+    ("workload", "the workload, while the load was on"),
+    ("operation", "the operation's name; empty for all operations together"),
+    ("node", "the node's address or the agent's name; empty for all together"),
+];
+
 fn formats() -> String {
-    let formats = Format::ALL.map(|format| format!("  {:17} {}\n", format.name, format.about)).concat();
     let figure = |figure: &Figure| {
         let unit = match figure.unit {
             FigureUnit::Latency => ", in µs",
@@ -92,17 +101,15 @@ fn formats() -> String {
             | FigureUnit::Bytes => "",
         };
         let about = figure.about.trim().trim_end_matches('.');
-        format!("  {:17} {about}{unit}\n", figure.name)
+        vec![format!("  {}", figure.name), format!("{about}{unit}")]
     };
-    let rows = Format::with_rows();
-    let figures: String = FIGURES.iter().map(figure).collect();
+    let word = |(name, about): (&str, &str)| vec![format!("  {name}"), about.to_owned()];
+    let fields: Vec<_> = WORDS.map(word).into_iter().chain(FIGURES.iter().map(figure)).collect();
+    let (rows, formats, fields) = (Format::with_rows(), Format::listed(), units::aligned(&fields, |_| false));
     format!(
         "redyno export FILE --format FORMAT, and --export FORMAT:FILE while a session runs:\n{formats}\n\
          Rows of {rows}, and the objects of json, have these fields. A field that has no value or too few samples is empty; \
-         in JSON it is null.\n  kind              interval, operation, node, agent, segment or summary\n  phase             load, idle, \
-         warm-up or prefill; empty in a summary\n  workload          the workload, while the load was on\n  operation         \
-         the operation's name; empty for all operations together\n  node              the node's address or the agent's \
-         name; empty for all together\n{figures}\n{JSON_FIELDS}\nRows of probes (in json for the whole session): kind \
+         in JSON it is null.\n{fields}\n{JSON_FIELDS}\nRows of probes (in json for the whole session): kind \
          is ping, a part of ping (ping_send, ping_kernel, ping_pickup), wake or intrinsic; samples and lost are counts; \
          min_us, mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, p9999_us and max_us describe the measured \
          times.\nRows of server (in json the last row) contain each figure of the server, named as in `redyno help \

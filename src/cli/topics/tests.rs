@@ -177,7 +177,7 @@ fn every_format_and_every_figure_is_described_in_one_line_each() {
     {
         assert!(text.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
     }
-    assert!(text.contains("service_p99_us    The p99 of the service times, in µs\n"), "{text}");
+    assert!(text.contains("service_p99_us       The p99 of the service times, in µs\n"), "{text}");
 }
 
 #[test]

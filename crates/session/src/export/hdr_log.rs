@@ -31,7 +31,7 @@ use crate::{
 pub(super) const HDR_LOG: Format = Format::new(
     "hlog",
     "hlog",
-    "HdrHistogram's interval log: in nanoseconds, with the tag 'response' and a tag for each operation",
+    "HdrHistogram's interval log in ns, a tag per operation",
     FormatContents::Asides,
     |_, _| Box::new(HdrLog::default()),
 );

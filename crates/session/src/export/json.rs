@@ -48,7 +48,7 @@ impl Sink for Ndjson {
 pub const JSON: Format = Format::new(
     "json",
     "json",
-    "one JSON object: session, sums, operations, nodes, segments, probes, findings, server",
+    "one JSON object: sums, segments, findings and more",
     FormatContents::Asides,
     |_, _| Box::new(JsonExport::default()),
 );

@@ -38,7 +38,7 @@ pub use metrics::{Metrics, buckets};
 pub use one_segment::OneSegment;
 pub use sheet::Rows;
 
-use crate::session::Sink;
+use crate::{session::Sink, units};
 
 /// An export format. Each format has a file in this module, and an entry in [`ALL`](Self::ALL).
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +114,12 @@ impl Format {
             .map(|format| format.name)
             .collect::<Vec<_>>()
             .join(" and ")
+    }
+
+    /// Returns a line about each format for help texts, with the descriptions in one column.
+    pub fn listed() -> String {
+        let line = |format: Self| vec![format!("  {}", format.name), format.about.to_owned()];
+        units::aligned(&Self::ALL.map(line), |_| false)
     }
 
     /// Returns whether the format has rows. [`Rows`] has the kinds of rows.

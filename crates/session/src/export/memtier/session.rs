@@ -15,7 +15,7 @@ use crate::{
 pub(in crate::export) const MEMTIER_JSON: Format = Format::new(
     "memtier-json",
     "json",
-    "memtier_benchmark's JSON, each operation as a row; unknown values are null",
+    "memtier_benchmark's JSON; an unknown value is null",
     FormatContents::Summary,
     |_, _| Box::new(MemtierJson::default()),
 );
