@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     export::{Format, PERCENTILES, Rows},
-    print::{outlet::Outlet, printer::Printer},
+    print::{outlet::Outlet, printer::Printer, words::warn},
     runner::{Failure, UsageError},
     session::{Record, SessionStart},
 };
@@ -54,6 +54,13 @@ pub struct ExportArgs {
     /// slow log
     #[arg(long)]
     pub redact: bool,
+}
+
+impl ExportArgs {
+    /// Returns the kind of rows; `None` if the rows of the format are fixed.
+    fn rows(&self) -> Option<Rows> {
+        self.format.has_rows().then(|| self.rows.unwrap_or_default())
+    }
 }
 
 fn rows(name: &str) -> Result<Rows, String> {
@@ -109,9 +116,11 @@ fn checked(
     std::iter::from_fn(move || {
         loop {
             let Some(record) = records.next()? else {
-                return had.check(args).err().map(|error| Err(error.into()));
+                let checked = had.check(args);
+                had.without_rows(args).filter(|_| checked.is_ok()).iter().for_each(|line| warn(line));
+                return checked.err().map(|error| Err(error.into()));
             };
-            record.iter().for_each(|record| had.push(record, args.target));
+            record.iter().for_each(|record| had.push(record, args));
             if !has_target && record.is_ok() {
                 // The first record that is returned has the addresses of all nodes so far.
                 has_target = usize::from(args.target) < had.targets();
@@ -133,10 +142,15 @@ struct RecordingContent {
     /// The operations of the requested target, and the kinds of messages that its receivers got.
     operations: BTreeSet<String>,
     has_response: bool,
+    /// Whether there is a row of the requested kind.
+    has_row: bool,
 }
 
 impl RecordingContent {
-    fn push(&mut self, record: &Record, target: u16) {
+    fn push(&mut self, record: &Record, args: &ExportArgs) {
+        let target = args.target;
+        self.has_row =
+            self.has_row || record.is_of(target) && args.rows().is_some_and(|rows| rows.has_row_of(record));
         match record {
             Record::Session(session) => self.session = Some(session.clone()),
             Record::Interval(interval) if record.is_of(target) => {
@@ -181,5 +195,11 @@ impl RecordingContent {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns a message if the recording has no row of the requested kind.
+    fn without_rows(&self, args: &ExportArgs) -> Option<String> {
+        let rows = args.rows().filter(|_| !self.has_row)?;
+        Some(format!("--rows {}: the recording has no such row ({})", rows.name(), rows.about()))
     }
 }

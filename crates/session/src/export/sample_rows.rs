@@ -22,6 +22,19 @@ use crate::{
 const PERCENTILE_NAMES: [&str; PERCENTILES.len()] =
     ["p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
 
+impl Rows {
+    /// Returns whether a record contributes rows of this kind.
+    pub fn has_row_of(self, record: &Record) -> bool {
+        match (self, record) {
+            (Self::Operations, Record::Interval(interval)) => !interval.commands.is_empty(),
+            (Self::Nodes, Record::Interval(interval)) => !interval.nodes.is_empty(),
+            (Self::Agents, Record::Interval(interval)) => !interval.agents.is_empty(),
+            (Self::Intervals, Record::Interval(_)) | (Self::Segments, Record::Segment(_)) => true,
+            _ => !SampleRow::of(self, record).is_empty(),
+        }
+    }
+}
+
 /// A row for a probe, or for a sample of gauges.
 #[derive(Debug)]
 pub(super) struct SampleRow {
