@@ -6,7 +6,7 @@ use super::{
 };
 use crate::session::{
     Timeline,
-    timeline::{Measure, SegmentTotal, Worst},
+    timeline::{Measure, SegmentTotal, Worst, episodes},
 };
 
 /// The maximum number of minutes in the list of the worst minutes.
@@ -18,8 +18,9 @@ impl Model {
         let now_s = self.now_s();
         let at_s = self.cursor_s().unwrap_or(now_s);
         let segments = || self.track().timeline.segments.iter().map(|segment| inside_s(segment, now_s));
+        // An event with a length is at its beginning, as in the row of events.
         let happened = || {
-            let events = self.track().timeline.events().map(|event| event.t_s);
+            let events = episodes(self.track().timeline.events()).into_iter().map(|event| event.from_s);
             events.chain(self.track().timeline.marks().map(|mark| mark.t_s))
         };
         let (before, after) = (|t_s: &f64| *t_s < at_s - 1e-6, |t_s: &f64| *t_s > at_s + 1e-6);
@@ -112,9 +113,10 @@ mod tests {
     };
     use crate::{
         app::Zoom,
+        events::EventKind,
         knobs::Knobs,
         probe::Ping,
-        session::{Interval, Record, Span, TimelineOptions},
+        session::{Event, Interval, Mark, Record, Span, TimelineOptions},
     };
 
     #[test]
@@ -156,6 +158,23 @@ mod tests {
         assert_eq!(model.worst_moments(), worst);
         model.go_live();
         assert_ne!(model.worst_moments(), worst);
+    }
+
+    #[test]
+    fn a_jump_to_a_gap_goes_to_its_beginning_and_the_next_jump_to_the_next_event() {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        for t_s in [10.0, 20.0, 61.0, 70.0] {
+            let second = Interval { t_s, length_s: 1.0, ops: 1, ..Interval::default() };
+            model.push(&Record::Interval(Box::new(second)));
+        }
+        model.push(&Record::Event(Event::new(60.0, EventKind::NotRecorded { length_s: 40.0 })));
+        model.push(&Record::Mark(Mark { t_s: 62.5, text: "here".to_owned() }));
+        model.put_cursor(10.0);
+        let walked = [JumpTarget::NextEvent, JumpTarget::NextEvent, JumpTarget::PreviousEvent].map(|to| {
+            model.jump(to).unwrap();
+            model.cursor_s()
+        });
+        assert_eq!(walked, [Some(20.0), Some(62.5), Some(20.0)]);
     }
 
     #[test]
