@@ -36,6 +36,7 @@ use crate::{
         widgets::{
             figures::NONE,
             knob_curve::{self, AnnotatedCurve},
+            status,
             table::{ScreenTable, TableColumn, around},
         },
         wrapped,
@@ -49,8 +50,19 @@ const ROOM_FOR_POINTS: u16 = 104;
 /// share an axis.
 const LEAST_CHARTS: u16 = 8;
 
-/// Draws the Curve screen, without header and footer.
+/// Draws the Curve screen, without header and footer. While an experiment runs, the last row shows its progress,
+/// because the second line of the screen may show something else, such as a problem.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
+    let running = model.experiment().filter(|experiment| !experiment.is_over());
+    let area = match running.filter(|_| area.height > LEAST_CHARTS) {
+        None => area,
+        Some(experiment) => {
+            let width = area.width.saturating_sub(1).into();
+            let text = status::of_experiment(experiment, &experiment.progress(), width);
+            paint.text(row(area, area.height - 1), &format!(" {text}"), Ink::Strong);
+            Rect { height: area.height - 1, ..area }
+        }
+    };
     if let Some(pairs) = model.pairs_shown() {
         return draw_pairs(paint, area, &pairs);
     }

@@ -146,7 +146,7 @@ fn shift_of_ping(event: &Event) -> Option<(f64, &ShiftReport)> {
 
 /// Returns the title of an experiment followed by `text`. If title and `text` together are longer than `width`, only
 /// the first word of the title is used.
-fn of_experiment(experiment: &dyn Experiment, text: &str, width: usize) -> String {
+pub fn of_experiment(experiment: &dyn Experiment, text: &str, width: usize) -> String {
     let title = experiment.title();
     let whole = format!("{title}: {text}");
     let in_short = title.split(' ').next().unwrap_or_default();

@@ -76,6 +76,28 @@ fn the_curve_matches_its_snapshots() {
 }
 
 #[test]
+fn the_progress_of_an_experiment_stays_visible_while_a_problem_is_in_the_status_line() {
+    for typed in ["sweep clients 1..1000", "find p99<2ms", "ab pipeline 16"] {
+        let mut model = conducted(typed, 40);
+        let progress = model.experiment().unwrap().progress();
+        let begun = progress.split([' ', ':']).next().unwrap();
+        let segment = model.timeline().segments.current().unwrap().start.segment;
+        for _ in 0..2 {
+            let t_s = model.timeline().now_s + 1.0;
+            let silent =
+                Interval { t_s, length_s: 0.25, segment, waiting_us: 3_000_000, ..Interval::default() };
+            deliver(&mut model, vec![Record::Interval(Box::new(silent))]);
+        }
+        for (width, height) in [(120, 36), (80, 24)] {
+            let shown = text(&model, width, height);
+            let lines: Vec<_> = shown.lines().collect();
+            assert!(lines[1].contains("does not answer"), "{shown}");
+            assert!(lines[lines.len() - 2].contains(begun), "{typed}, {progress}: {shown}");
+        }
+    }
+}
+
+#[test]
 fn the_knob_with_the_most_values_is_shown_and_a_key_selects_another_knob() {
     let deep = |pipeline| Knobs { pipeline, ..on(200) };
     let mut model = turned([on(50), on(100), on(200), deep(4), deep(8)]);
