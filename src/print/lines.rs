@@ -128,6 +128,11 @@ impl Lines {
                 // These findings are about the previous segment, which is over.
                 found.clear();
                 self.begun = Some(segment.clone());
+                // Late figures of an earlier segment come before the line of this segment. There is no earlier segment
+                // at the beginning.
+                if self.timeline.segments.iter().nth(1).is_none() {
+                    self.begin_segment(&mut lines);
+                }
             }
             Record::Interval(interval) if interval.drain => {
                 self.complete(None, &mut lines);

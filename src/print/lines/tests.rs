@@ -42,7 +42,10 @@ fn a_second_is_one_line_under_its_heading() {
     let mut lines = Lines::default();
     let knobs = Knobs { load: true, ..Knobs::default() };
     let segment = Record::Segment(Segment::new(0.0, 1, knobs));
-    let all: Vec<_> = [segment, interval(1.0), ping(1.0)].iter().flat_map(|r| lines.lines_of(r)).collect();
+    let begun = lines.lines_of(&segment);
+    let all: Vec<_> = [interval(1.0), ping(1.0)].iter().flat_map(|r| lines.lines_of(r)).collect();
+    let all = [&begun[..], &all].concat();
+    assert_eq!(begun.len(), 1, "at the beginning of the segment");
     assert_eq!(all[0], "segment 1: 50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys");
     assert_eq!(
         all[1],
