@@ -43,6 +43,18 @@ fn a_pause_ends_when_think_time_is_turned_off() {
 }
 
 #[test]
+fn a_pause_continues_during_a_reconnect_so_sessions_may_be_shorter_than_pauses() {
+    let server = Server::valkey().start();
+    let [think, session_length] = ["400ms", "100ms"].map(|text| Some(text.parse().unwrap()));
+    let knobs = Knobs { think, session_length, ..gets(4) };
+    let mut session = Driven::start(&plan(at_port(server.port())), knobs);
+    session.wait_for_work(1, 4, 12);
+    let past = session.finish();
+    let opened = past.end.summary.opening.greeting.count();
+    assert!(opened > past.end.summary.ops, "{opened} connections for {} requests", past.end.summary.ops);
+}
+
+#[test]
 fn a_prefill_does_not_pause() {
     let server = Server::valkey().start();
     let port = server.port_text();
