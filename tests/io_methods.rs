@@ -20,7 +20,7 @@ fn each_way_to_read_and_write_carries_the_load_and_auto_gives_its_reason() {
             continue;
         }
         let out = outcome.expect_code(0).out;
-        assert!(out.contains("2000 ops in") && out.contains("receive lag at most: p50 "), "{way}: {out}");
+        assert!(out.contains("2 000 ops in") && out.contains("receive lag at most: p50 "), "{way}: {out}");
         assert_eq!(out.contains("  io        auto chose "), way == "--io auto", "{way}: {out}");
     }
 }

@@ -183,7 +183,7 @@ fn a_prefill_that_is_stopped_says_how_far_it_came_and_leaves_nothing() {
         "{}",
         outcome.out
     );
-    assert!(outcome.out.contains(" of 1000000 requests answered in "), "{}", outcome.out);
+    assert!(outcome.out.contains(" of 1 000 000 requests answered in "), "{}", outcome.out);
     assert!(outcome.out.contains(": not all keys were written\n"), "{}", outcome.out);
     assert!(outcome.err.contains("removed "), "{}", outcome.err);
     assert_eq!(server.cli(&["DBSIZE"]), "0");

@@ -31,7 +31,7 @@ use crate::{
         Numbering,
         running::{Holder, HolderReplies, Holders, delete, remove_keys, remove_markers, restore_parameter},
     },
-    units::count_with_noun,
+    units::{count_with_noun, grouped},
     workload::{KeyNames, Settings, WorkloadChoice},
 };
 
@@ -352,7 +352,12 @@ fn finish(holders: &mut Holders, runs: &[Marker]) -> anyhow::Result<CleaningResu
             last = Instant::now();
             let keys = count_with_noun(now.total, "key");
             // Without a terminal, the line has no reader.
-            let _ = writeln!(err, "looked at about {} of {keys}, removed {}", now.looked_at, now.removed);
+            let _ = writeln!(
+                err,
+                "looked at about {} of {keys}, removed {}",
+                grouped(now.looked_at),
+                grouped(now.removed)
+            );
         }
         true
     };

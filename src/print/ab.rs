@@ -205,7 +205,7 @@ fn pair_line(pair: &Pair, figures: [Figure; 3]) -> String {
     };
     let first = if pair.first == Side::A { "A" } else { "B" };
     let errors = pair.errors();
-    let errors = if errors > 0 { format!("  errors {errors}") } else { String::new() };
+    let errors = if errors > 0 { format!("  errors {}", units::grouped(errors)) } else { String::new() };
     let left_out = pair.left_out.map(|why| format!("  left out: {why}")).unwrap_or_default();
     let values = columns(figures.map(values));
     format!("{:>4} {:>6.1} s {first:>5} {values}{errors}{left_out}\n", pair.pair, pair.t_s)

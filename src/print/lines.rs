@@ -97,7 +97,7 @@ fn drain_line(drain: &Interval) -> Option<String> {
     let failed = units::count_with_noun(errors, "request");
     let failed = if errors > 0 { format!(" and {failed} failed") } else { String::new() };
     let replies = if ops == 1 { "reply" } else { "replies" };
-    let came = format!("{ops} {replies} came{failed} after the end of segment {segment}");
+    let came = format!("{} {replies} came{failed} after the end of segment {segment}", units::grouped(ops));
     let last = units::latency((length_s * 1e9) as u64);
     (ops + errors > 0).then(|| format!("{t_s:6.1} s  drain: {came}, the last one after {last}"))
 }

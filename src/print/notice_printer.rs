@@ -4,7 +4,11 @@
 use std::io::Write;
 
 use super::words::StreamText;
-use crate::{server::CleaningProgress, session::Notice};
+use crate::{
+    server::CleaningProgress,
+    session::Notice,
+    units::{count_with_noun, grouped},
+};
 
 /// A printer of notices.
 #[derive(Default)]
@@ -48,7 +52,8 @@ impl NoticePrinter {
             }
             Notice::Cleaning(CleaningProgress { looked_at, total, .. }) if out.is_terminal => {
                 self.has_progress = true;
-                let _ = write!(out, "\r{of}removing redyno's keys: {looked_at} of {total} checked");
+                let (done, all) = (grouped(*looked_at), count_with_noun(*total, "key"));
+                let _ = write!(out, "\r{of}removing redyno's keys: {done} of {all} checked");
             }
             Notice::Undone(text) => {
                 if std::mem::take(&mut self.has_progress) {

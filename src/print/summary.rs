@@ -131,7 +131,11 @@ fn prefills(text: &mut String, timeline: &Timeline) {
             answered += next.total.ops;
             length_s += next.total.length_s;
         }
-        let done = format!("{answered} of {} requests answered in {length_s:.1} s", prefill.requests);
+        let done = format!(
+            "{} of {} answered in {length_s:.1} s",
+            units::grouped(answered),
+            units::count_with_noun(prefill.requests, "request")
+        );
         let stopped = if answered < prefill.requests { ": not all keys were written" } else { "" };
         line(text, "prefill", &format!("{done}{stopped}"));
     }
@@ -151,14 +155,14 @@ fn worst(text: &mut String, timeline: &Timeline) {
 
 /// Adds the number of operations, and the knobs of the first measured segment.
 fn load(text: &mut String, sum: &Summary, first: Option<&table::SegmentRow>, is_one_setting: bool) {
-    let done = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
+    let done = format!("{} ops in {:.1} s under load", units::grouped(sum.ops), sum.length_s);
     let pace = if is_one_setting { format!(", {}", units::rate(sum.ops_per_s)) } else { String::new() };
     let drained = match sum.drained {
         0 => String::new(),
         n => {
             let were = if n == 1 { "was" } else { "were" };
             let of = if is_one_setting { "the load" } else { "their segment" };
-            format!("; {n} of them {were} answered after the end of {of}")
+            format!("; {} of them {were} answered after the end of {of}", units::grouped(n))
         }
     };
     line(text, "load", &(done + &pace + &drained));
@@ -244,8 +248,9 @@ fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_
         most => (format!("requests, each with at most {most} {done}"), "requests"),
     };
     let (pace, mean_ms) = (sum.ops_per_s, sum.service.mean_ns() / 1e6);
+    let (ops, pace) = (units::grouped(sum.ops), units::grouped(pace.round() as u64));
     let text_of_records =
-        format!("{} {done} in {:.2} s, {pace:.0} {noun}/s, mean {mean_ms:.3} ms", sum.ops, sum.length_s);
+        format!("{ops} {done} in {:.2} s, {pace} {noun}/s, mean {mean_ms:.3} ms", sum.length_s);
     line(text, "dataset", &text_of_records);
 }
 

@@ -105,7 +105,7 @@ pub(super) fn ping_columns(ping: &Ping) -> String {
                 longest_so_far(ping)
             )
         }
-        _ => format!("{:>35}", format!("{errors} failed")),
+        _ => format!("{:>35}", format!("{} failed", units::grouped(errors))),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::{
     events::EventKind,
     report::monitored,
     session::{Event, Summary, Timeline},
+    units::grouped,
 };
 
 /// The maximum number of listed failovers, and of listed events of the fleet.
@@ -37,16 +38,16 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
     let mut measured: Vec<_> = sum.errors.iter().filter(|(_, n)| **n > 0).collect();
     measured.sort_by_key(|(_, n)| Reverse(**n));
     for (kind, n) in &measured {
-        line(text, "errors", &format!("{kind} {n}{}", first(kind)));
+        line(text, "errors", &format!("{kind} {}{}", grouped(**n), first(kind)));
     }
     for (kind, error) in log.by_count() {
         if let Some(ping) = error.ping {
-            line(text, "errors", &format!("{kind} {} of {ping}", error.count));
+            line(text, "errors", &format!("{kind} {} of {ping}", grouped(error.count)));
         }
         let mut is_named = measured.iter().any(|(known, _)| *known == kind);
         for (aside, n) in &error.aside {
             let first = if std::mem::replace(&mut is_named, true) { String::new() } else { first(kind) };
-            line(text, "errors", &format!("{kind} {n} in the {aside}{first}"));
+            line(text, "errors", &format!("{kind} {} in the {aside}{first}", grouped(*n)));
         }
     }
     let counts = [&sum.redirects, &sum.connections_lost, &sum.connects_failed];
@@ -77,7 +78,7 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
         ("connects", "attempts to connect failed", &sum.connects_failed),
     ] {
         for (kind, n) in counts {
-            line(text, name, &format!("{n} {what}: {kind}{}", first(kind)));
+            line(text, name, &format!("{} {what}: {kind}{}", grouped(*n), first(kind)));
         }
     }
 }

@@ -157,7 +157,7 @@ fn there_are_sums_for_one_setting_and_a_table_for_several_segments() {
     ten_seconds(&mut timeline, 2, Knobs { load: false, ..knobs.clone() }, 0);
     ten_seconds(&mut timeline, 3, knobs.clone(), 1000);
     let text = summary(&timeline, &[], &[]);
-    assert!(text.contains("2000 ops in 20.0 s under load, 100/s") && text.contains("  service "), "{text}");
+    assert!(text.contains("2 000 ops in 20.0 s under load, 100/s") && text.contains("  service "), "{text}");
     assert!(text.contains("    3   as before"), "{text}");
     ten_seconds(&mut timeline, 4, Knobs { clients: 200, ..knobs }, 4000);
     let text = summary(&timeline, &[], &[]);
@@ -203,14 +203,14 @@ fn records_are_reported_as_in_benchmarks_of_search_engines() {
     };
     assert_eq!(
         dataset_line(&["SET", "doc:__field:id__", "x"]).as_deref(),
-        Some("5000 records written in 10.00 s, 500 records/s, mean 0.312 ms")
+        Some("5 000 records written in 10.00 s, 500 records/s, mean 0.312 ms")
     );
     let sent = dataset_line(&["GET", "doc:__field:id__"]);
-    assert!(sent.is_some_and(|records| records.starts_with("5000 records sent in ")));
+    assert!(sent.is_some_and(|records| records.starts_with("5 000 records sent in ")));
     assert_eq!(dataset_line(&["GET", "doc:__field:id__", ";", "PING"]), None, "not each is of a record");
     let bulk = dataset_line(&["POST", "/i/_bulk", "__bulk:20__"]);
     let expected =
-        "5000 requests, each with at most 20 records written in 10.00 s, 500 requests/s, mean 0.312 ms";
+        "5 000 requests, each with at most 20 records written in 10.00 s, 500 requests/s, mean 0.312 ms";
     assert_eq!(bulk.as_deref(), Some(expected));
 }
 
@@ -264,7 +264,7 @@ fn a_warm_up_is_no_other_setting_and_messages_are_counted_over_all_settings() {
     for line in [
         "  service   p50 250 µs",
         "  delivery  p50 400 µs",
-        "            1000 received by 3 receivers, 2 lost",
+        "            1 000 received by 3 receivers, 2 lost",
         "            receiver 3 of 3: p50 9.00 ms of 40 % of its messages, all receivers 400 µs",
     ] {
         assert!(one.contains(line), "no '{line}' in:\n{one}");
@@ -272,7 +272,7 @@ fn a_warm_up_is_no_other_setting_and_messages_are_counted_over_all_settings() {
     assert!(!one.contains("receiver 2 of 3: p50") && !one.contains("later settings"), "{one}");
     let two = measure(3, 60);
     assert!(
-        !two.contains("  service ") && two.contains("  delivery  2000 received by 3 receivers, 4 lost"),
+        !two.contains("  service ") && two.contains("  delivery  2 000 received by 3 receivers, 4 lost"),
         "{two}"
     );
 }

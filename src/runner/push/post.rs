@@ -12,6 +12,7 @@ use super::destination::{Headers, PushDestination, PushProtocol};
 use crate::{
     endpoint::{ReachError, Talk, TalkError, Target, Tls, TlsError, TlsSettings},
     protocol::{HttpReply, Reply},
+    units::count_with_noun,
     untrusted,
     workload::HttpFields,
 };
@@ -129,7 +130,9 @@ fn rejection(reply: &[u8]) -> Result<(), PostError> {
     let n = &reply["partialSuccess"]["rejectedDataPoints"];
     match n.as_u64().or_else(|| n.as_str()?.parse().ok()) {
         None | Some(0) => Ok(()),
-        Some(n) => Err(PostError::Refused(format!("the receiver rejects {n} data points"))),
+        Some(n) => {
+            Err(PostError::Refused(format!("the receiver rejects {}", count_with_noun(n, "data point"))))
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
         widgets::{dialog::input, table::around},
         wrapped,
     },
-    units::count_with_noun,
+    units::{count_with_noun, grouped},
 };
 
 /// Draws the Log screen: the heading, the lines and the search.
@@ -54,7 +54,7 @@ fn title(model: &Model, lines: &[LogLine]) -> String {
     let follows = if model.log_view.follows() { ", follows new lines" } else { "" };
     let forgotten = match model.track().shown().forgotten {
         0 => String::new(),
-        n => format!("; {n} older lines are not kept"),
+        n => format!("; {} older lines are not kept", grouped(n)),
     };
     format!("log: {what}, {}{follows}{forgotten}", count_with_noun(lines.len() as u64, "line"))
 }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     tui::{Paint, Scene, row, widgets::segment_table},
-    units::count_with_noun,
+    units::{count_with_noun, grouped},
 };
 
 /// The minimum height of the table of segments above the details, with its horizontal rule and its heading.
@@ -17,7 +17,10 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let n = segments.iter().count();
     let title = match segments.forgotten {
         0 => count_with_noun(n as u64, "segment"),
-        older => format!("the last {n} segments; the session's totals also include {older} older segments"),
+        older => format!(
+            "the last {n} segments; the session's totals also include {} older segments",
+            grouped(older)
+        ),
     };
     paint.rule(row(area, 0), &title);
     let details =

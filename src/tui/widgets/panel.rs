@@ -248,12 +248,13 @@ pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
         return;
     }
     let pings = reading.pings_now();
+    let [left_out, answered] = [pings.left_out, pings.answered].map(units::grouped);
     let median = |measure| part_figure(&reading.recent(measure).now, pings);
     let (send, kernel, receive) =
         (median(Measure::PingSend), median(Measure::PingKernel), median(Measure::PingPickup));
     if area.width < WIDE {
         if pings.lacks_parts() {
-            let left_out = format!("{} of {} left out", pings.left_out, pings.answered);
+            let left_out = format!("{left_out} of {answered} left out");
             paint.text(row(area, 0), &left_out, Ink::Faint);
         } else {
             // The kernel's part has its own lane, so it is left out here.
@@ -271,7 +272,7 @@ pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
     };
     figures(paint, row(area, 0), &[("kernel", &kernel), (receive_name, &receive)]);
     if area.height >= 2 && pings.lacks_parts() {
-        let left_out = format!("{} of {} answers left out", pings.left_out, pings.answered);
+        let left_out = format!("{left_out} of {answered} answers left out");
         paint.text(row(area, 1), &left_out, Ink::Faint);
     } else if area.height >= 2 {
         figures(paint, row(area, 1), &[("send  ", &send), (tcp_name, &tcp)]);

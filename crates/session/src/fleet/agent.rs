@@ -21,8 +21,13 @@ use super::{
     ran_for::ran_for,
 };
 use crate::{
-    clock::unix_ns, endpoint::Target, load::usual_workers, session::Host, signals::Signal,
-    units::count_with_noun, workload::Share,
+    clock::unix_ns,
+    endpoint::Target,
+    load::usual_workers,
+    session::Host,
+    signals::Signal,
+    units::{count_with_noun, grouped},
+    workload::Share,
 };
 
 /// The agent ends its load after this time without an order. The session repeats its order twice a second.
@@ -338,8 +343,9 @@ impl<'a> Agent<'a> {
         if reports > 0 {
             let reports = count_with_noun(reports, "report");
             say(&format!(
-                "the session does not have {requests} of {} requests of this agent, in {reports} that the bus did not confirm",
-                self.requests
+                "the session does not have {} of {} of this agent, in {reports} that the bus did not confirm",
+                grouped(requests),
+                count_with_noun(self.requests, "request")
             ));
         }
         self.running = None;

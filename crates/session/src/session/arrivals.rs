@@ -9,7 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{add_up, merge_some};
 pub use crate::load::OneReceiver;
-use crate::{load::ReceivedCounts, stats::Latency, units, workload::ReceiverKind};
+use crate::{
+    load::ReceivedCounts,
+    stats::Latency,
+    units::{self, grouped},
+    workload::ReceiverKind,
+};
 
 /// The largest number of receivers in `by_receiver`.
 const MOST_NAMED: usize = 64;
@@ -155,8 +160,8 @@ impl ReceivedMessages {
         let connected =
             if of > self.receivers { format!("{} of {of}", self.receivers) } else { of.to_string() };
         let noun = if of == 1 { "receiver" } else { "receivers" };
-        let mut first = format!("{} received by {connected} {noun}", self.times.count());
-        first += &self.lost.map_or_else(String::new, |lost| format!(", {lost} lost"));
+        let mut first = format!("{} received by {connected} {noun}", grouped(self.times.count()));
+        first += &self.lost.map_or_else(String::new, |lost| format!(", {} lost", grouped(lost)));
         let counts = [
             (self.left, "left in the server"),
             (self.foreign, "of other sessions"),
@@ -167,7 +172,7 @@ impl ReceivedMessages {
             (self.reconnects, if self.reconnects == 1 { "connection lost" } else { "connections lost" }),
         ];
         for (n, what) in counts.into_iter().filter(|(n, _)| *n > 0) {
-            first += &format!(", {n} {what}");
+            first += &format!(", {} {what}", grouped(n));
         }
         let p50 = |times: &Latency| units::latency(times.value_at_quantile(0.5));
         let mut named: Vec<_> = self.by_receiver.iter().collect();

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{Ab, Pair};
-use crate::{compare::Difference, experiment::conclusions::limited, stats::Verdict};
+use crate::{compare::Difference, experiment::conclusions::limited, stats::Verdict, units};
 
 /// The figures that decide about a pair, by their names in records.
 const NAMES: [&str; 3] = ["throughput", "p50", "p99"];
@@ -46,7 +46,7 @@ impl Ab {
             n => format!(", {n} left out: connections were lost"),
         };
         let errors: u64 = pairs.iter().map(Pair::errors).sum();
-        let errors = if errors > 0 { format!(", errors {errors}") } else { String::new() };
+        let errors = if errors > 0 { format!(", errors {}", units::grouped(errors)) } else { String::new() };
         let limit = limited(pairs.iter().map(Pair::client_limit), "pairs").map(|limited| limited + "\n");
         format!("{}\npairs {counted}{left_out}{errors}\n{}", self.sentence(), limit.unwrap_or_default())
     }
