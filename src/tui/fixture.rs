@@ -359,8 +359,14 @@ pub fn outage() -> Vec<Record> {
             }
             103 => {
                 let cause = "reset".to_owned();
-                let lost =
-                    EventKind::ConnectionsLost { lost: 200, clients: 200, cause, untold: 0, server: None };
+                let lost = EventKind::ConnectionsLost {
+                    lost: 200,
+                    clients: 200,
+                    cause,
+                    untold: 0,
+                    server: None,
+                    of: None,
+                };
                 records.push(made.event(lost));
             }
             104 => {

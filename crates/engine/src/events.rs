@@ -60,7 +60,7 @@ pub use shift::ShiftReport;
 
 use text::{after, ended, latency_s, micros, more_entries, quoted_empty};
 
-use crate::units::{self, count_with_noun, lines_with_verb};
+use crate::units::{self, count_with_noun, grouped, lines_with_verb};
 
 macro_rules! event_kinds {
     ($($(#[doc = $what:literal])+ $event:ident $({ $($(#[$serde:meta])? $field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
@@ -118,12 +118,13 @@ event_kinds! {
         entries: u64,
         #[serde(default)] unread: u64
     } "slowlog" {
-        let unread = if *unread > 0 { format!(" ({} not read)", units::grouped(*unread)) } else { String::new() };
+        let unread = if *unread > 0 { format!(" ({} not read)", grouped(*unread)) } else { String::new() };
         format!("and {}{unread}", more_entries(*entries))
     };
     /// Many slow log entries from before the session are calls of one command. The longest call took `us` microseconds.
     SlowBefore { entries: u64, calls: u64, command: String, us: u64 } "slowlog" format!(
-        "before this session: {calls} of the last {entries} entries are {command}; the slowest took {}", micros(*us)
+        "before this session: {} of the last {} entries are {command}; the slowest took {}",
+        grouped(*calls), grouped(*entries), micros(*us)
     );
     /// A new entry of COMMANDLOG about a large `request` or `reply` (the value of `part`). The other fields are as in
     /// `SlowCommand`.
@@ -235,7 +236,7 @@ event_kinds! {
     LagUnmeasured { replica: String, cause: String } "lag" format!("{replica}: {cause}");
     /// The lag of a replica: how many of redyno's test values arrived in time, how many did not, and the delays.
     LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
-        let unseen = if *unseen > 0 { format!("; {unseen} did not arrive in time") } else { String::new() };
+        let unseen = if *unseen > 0 { format!("; {} did not arrive in time", grouped(*unseen)) } else { String::new() };
         let after = |us: &f64| if *us > 0.0 { format!("within {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
         let (half, all, markers) = (after(p50_us), after(max_us), count_with_noun(*markers, "marker"));
         format!("{replica} received {markers}: half of them {half}, all {all}{unseen}")
@@ -256,26 +257,27 @@ event_kinds! {
     /// The marker of this run, a hash on the server, cannot be written.
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill, `redyno clean` would not find this run");
-    /// Connections of the load were lost, in a cluster the connections to one `server`. `untold` is the number of earlier
-    /// losses without a report.
-    ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64, server: Option<String> } "load lost" {
-        let untold = (*untold > 0).then(|| format!("and {untold} more since the last report)"));
-        let plural = if *clients == 1 { "" } else { "s" };
-        let connections = match server {
-            Some(server) => format!("{} to {server}", count_with_noun(*lost, "connection")),
-            None if lost <= clients => format!("{lost} of {clients} connection{plural}"),
-            None => format!("{lost} times among {clients} connection{plural}"),
+    /// Connections of the load were lost, in a cluster the connections to one `server`, which had `of` connections if this
+    /// number is known. `untold` is the number of earlier losses without a report.
+    ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64, server: Option<String>, of: Option<u64> } "load lost" {
+        let untold = (*untold > 0).then(|| format!("and {} more since the last report)", grouped(*untold)));
+        let all = if server.is_some() { *of } else { Some(*clients) };
+        let connections = match all {
+            None => count_with_noun(*lost, "connection"),
+            Some(all) if *lost <= all => format!("{} of {}", grouped(*lost), count_with_noun(all, "connection")),
+            Some(all) => format!("{} times among {}", grouped(*lost), count_with_noun(all, "connection")),
         };
-        format!("{connections}: {cause}{}", after(" (", &untold))
+        let to = server.iter().map(|server| format!(" to {server}")).collect::<String>();
+        format!("{connections}{to}: {cause}{}", after(" (", &untold))
     };
     /// More connections of the load were lost, so many that not every loss has an event.
-    MoreConnectionsLost { times: u64 } "load lost" format!("{times} more losses; the connections were soon open again");
+    MoreConnectionsLost { times: u64 } "load lost" format!("{} more losses; the connections were soon open again", grouped(*times));
     /// All lost connections of the load are open again. In a cluster, `server` accepts connections again, or its slots
     /// belong to `heir`.
     ConnectionsBack { connections: u64, after_s: f64, server: Option<String>, heir: Option<String> } "load back" match (server, heir) {
         (Some(server), Some(heir)) => format!("{heir} serves the slots of {server} after {after_s:.2} s"),
         (Some(server), None) => format!("{server} accepts connections again after {after_s:.2} s"),
-        _ => format!("{connections} connection{} after {after_s:.2} s", if *connections == 1 { "" } else { "s" }),
+        _ => format!("{} after {after_s:.2} s", count_with_noun(*connections, "connection")),
     };
     /// redyno's own process was stopped, and continued.
     Paused { length_s: f64 } "paused"
@@ -340,7 +342,7 @@ event_kinds! {
     /// A line of a recording is not a valid record, and is skipped.
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
     /// The number of further invalid lines of a recording, which have no events of their own.
-    MoreLinesSkipped { lines: u64 } "recording" format!("{lines} more lines are no records and are skipped");
+    MoreLinesSkipped { lines: u64 } "recording" format!("{} more lines are no records and are skipped", grouped(*lines));
     /// Between two files of a recording, nothing was recorded. The time of the event is the start of the second file.
     NotRecorded { length_s: f64 } "gap" format!("nothing was recorded for {}", crate::units::run_length(*length_s));
     /// A recording ends without an end record, perhaps within a record.

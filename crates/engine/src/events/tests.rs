@@ -21,7 +21,8 @@ fn no_field_of_an_event_has_the_name_of_a_field_of_all_events() {
 fn repeated_losses_of_the_same_connections_are_counted_as_times() {
     let text = |lost, more| {
         let cause = "reset".to_owned();
-        EventKind::ConnectionsLost { lost, clients: 50, cause, untold: more, server: None }.to_string()
+        EventKind::ConnectionsLost { lost, clients: 50, cause, untold: more, server: None, of: None }
+            .to_string()
     };
     assert_eq!(text(50, 0), "50 of 50 connections: reset");
     assert_eq!(text(51, 7), "51 times among 50 connections: reset (and 7 more since the last report)");

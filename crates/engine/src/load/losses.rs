@@ -53,6 +53,8 @@ pub struct LossReport {
     pub node: Option<NodeNumber>,
     /// How often a connection was lost, or failed to open.
     pub lost: u64,
+    /// The number of connections to the node before the first loss; 0 without a cluster.
+    pub of: u64,
     /// The time when the first loss occurred, in ns.
     pub first_ns: u64,
     /// The reason why the first loss occurred.
@@ -74,11 +76,18 @@ pub(super) struct ConnectionLosses {
 }
 
 impl ConnectionLosses {
-    /// Notes that a client lost its connection to `node`.
-    pub(super) fn lost(&mut self, node: Option<NodeNumber>, at_ns: u64, cause: impl FnOnce() -> String) {
+    /// Notes that a client lost its connection to `node`. `first` returns the number of connections to the node before
+    /// this loss, and the cause of the loss.
+    pub(super) fn lost(
+        &mut self,
+        node: Option<NodeNumber>,
+        at_ns: u64,
+        first: impl FnOnce() -> (u64, String),
+    ) {
         let report = self.reports.entry(node).or_default();
         if report.lost == 0 {
-            (report.node, report.first_ns, report.cause) = (node, at_ns, cause());
+            (report.of, report.cause) = first();
+            (report.node, report.first_ns) = (node, at_ns);
         }
         report.lost += 1;
         report.back_ns = 0;
@@ -123,7 +132,7 @@ mod tests {
     #[test]
     fn losses_of_a_tick_are_one_report() {
         let mut losses = ConnectionLosses::default();
-        (0..1000).for_each(|n| losses.lost(None, 100 + n, || format!("reset {n}")));
+        (0..1000).for_each(|n| losses.lost(None, 100 + n, || (0, format!("reset {n}"))));
         let report = losses.reports(1000).remove(0);
         assert_eq!((report.lost, report.first_ns, report.cause.as_str()), (1000, 100, "reset 0"));
         assert_eq!(losses.reports(1000), []);
@@ -140,10 +149,10 @@ mod tests {
             .map(|port| Address::Tcp { host: String::new(), port })
             .map(|at| topology.find_or_add(&at).ok());
         let mut losses = ConnectionLosses::default();
-        (0..50).for_each(|n| losses.lost(dead, n, || "reset".to_owned()));
+        (0..50).for_each(|n| losses.lost(dead, n, || (50, "reset".to_owned())));
         losses.back(other, 60);
         let report = losses.reports(0).remove(0);
-        assert_eq!((report.node, report.lost, report.still_lost), (dead, 50, 50));
+        assert_eq!((report.node, report.lost, report.of, report.still_lost), (dead, 50, 50, 50));
         losses.back(other, 70);
         assert_eq!(losses.reports(0), []);
         losses.back(dead, 80);

@@ -340,7 +340,14 @@ mod tests {
     #[test]
     fn a_silent_server_has_a_stall_as_its_cause_and_no_event_that_follows_from_it() {
         let after = "no reply for 1.00 s".to_owned();
-        let lost = EventKind::ConnectionsLost { lost: 2, clients: 5, cause: after, untold: 0, server: None };
+        let lost = EventKind::ConnectionsLost {
+            lost: 2,
+            clients: 5,
+            cause: after,
+            untold: 0,
+            server: None,
+            of: None,
+        };
         let cause = "no answer to INFO for 2 s; the server hangs or is busy".to_owned();
         let mut events = [EventKind::Unreachable { cause }, lost].map(|what| Event::new(22.5, what)).to_vec();
         assert!(words(delay(3_000), &events).starts_with(", near: unreachable: no answer to INFO"));

@@ -25,7 +25,7 @@ use crate::{
 
 /// The shortest time between two reported outages, in nanoseconds. The outages in between are only counted: a server
 /// that closes connections after each reply causes hundreds of outages per second.
-const REPORT_EVERY_NS: u64 = SECOND_NS;
+pub(super) const REPORT_EVERY_NS: u64 = SECOND_NS;
 
 /// An outage lasts from the first lost connection until every client is connected again, or the node is back.
 #[derive(Debug, Default)]
@@ -39,6 +39,8 @@ struct ConnectionOutage {
     /// The number of lost connections in the last event about this outage; 0 before the first event.
     reported: u64,
     back_ns: u64,
+    /// The number of connections of each worker before its first loss.
+    of: BTreeMap<usize, u64>,
 }
 
 /// Tracks the load's connections to one server.
@@ -86,10 +88,14 @@ impl LostConnections {
         self.settle(at_ns);
     }
 
+    /// Returns the number of workers with clients. Clients are distributed to the workers in order, beginning with the
+    /// first worker. A worker without clients has no connection to lose.
+    fn with_clients(&self) -> usize {
+        self.down.len().min(self.clients as usize)
+    }
+
     fn settle(&mut self, at_ns: u64) {
-        // Clients are distributed to the workers in order, beginning with the first worker. A worker without
-        // clients has no connection to lose.
-        let with_clients = self.down.len().min(self.clients as usize);
+        let with_clients = self.with_clients();
         let is_down = with_clients > 0 && self.down[..with_clients].iter().all(|down| *down);
         match self.down_since_ns {
             None if is_down => self.down_since_ns = Some(at_ns),
@@ -124,6 +130,7 @@ impl LostConnections {
             });
             outage.since_ns = outage.since_ns.min(report.first_ns);
             outage.losses += report.lost;
+            outage.of.entry(worker).or_insert(report.of);
         }
         if let Some(outage) = &mut server.current {
             outage.back_ns = outage.back_ns.max(report.back_ns);
@@ -135,12 +142,12 @@ impl LostConnections {
     pub(super) fn report(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
         let topology = self.cluster.as_ref().map(|cluster| Arc::clone(&cluster.topology()));
         let address = |node| topology.as_ref().map(|topology| topology.node(node).address.to_string());
-        let clients = self.clients;
+        let (clients, workers) = (self.clients, self.with_clients());
         let events = |(node, of): (&Option<NodeNumber>, &mut ServerConnections)| {
             let slot = of.current.as_ref().and_then(|outage| outage.slot);
             let owner =
                 slot.and_then(|slot| topology.as_ref()?.owner(slot)).filter(|owner| Some(*owner) != *node);
-            of.report(now_ns, clients, [*node, owner].map(|node| node.and_then(address)))
+            of.report(now_ns, (clients, workers), [*node, owner].map(|node| node.and_then(address)))
         };
         self.servers.iter_mut().flat_map(events).collect()
     }
@@ -171,11 +178,11 @@ impl LostConnections {
 
 impl ServerConnections {
     /// Returns the new events about the node at the address `server`, whose slots now belong to `heir`. Both are `None`
-    /// without a cluster.
+    /// without a cluster. `workers` is the number of workers with clients.
     fn report(
         &mut self,
         now_ns: u64,
-        clients: u64,
+        (clients, workers): (u64, usize),
         [server, heir]: [Option<String>; 2],
     ) -> Vec<(u64, EventKind)> {
         let mut events = Vec::new();
@@ -191,7 +198,10 @@ impl ServerConnections {
             let at_ns = if outage.reported == 0 { outage.since_ns } else { now_ns };
             let untold = std::mem::take(&mut self.unreported);
             let (cause, server) = (outage.cause.clone(), server.clone());
-            events.push((at_ns, EventKind::ConnectionsLost { lost, clients, cause, untold, server }));
+            // The connections of a worker that has lost none are unknown.
+            let is_known = server.is_some() && outage.of.len() == workers;
+            let of = is_known.then(|| outage.of.values().sum());
+            events.push((at_ns, EventKind::ConnectionsLost { lost, clients, cause, untold, server, of }));
             outage.reported = lost;
             self.last_reported_ns = Some(now_ns);
         }
@@ -208,59 +218,6 @@ impl ServerConnections {
             self.current = None;
         }
         events
-    }
-}
-
-/// Tracks the connection of the ping probe, and decides which of its losses the session reports.
-#[derive(Debug, Default)]
-pub(super) struct LostPings {
-    is_lost: bool,
-    last_reported_ns: Option<u64>,
-    /// The time and the cause of a loss that no event has reported yet.
-    waiting: Option<(u64, String)>,
-    /// The number of losses that no event has reported yet, because there were too many.
-    unreported: u64,
-}
-
-impl LostPings {
-    /// Adds a loss at `at_ns`. An outage is reported once, even if later attempts to connect fail with another error.
-    /// An error reply of the server, such as WRONGPASS, is always reported.
-    pub(super) fn lost(&mut self, at_ns: u64, cause: String, is_reply: bool) -> Option<(u64, EventKind)> {
-        if !std::mem::replace(&mut self.is_lost, true) || is_reply {
-            self.waiting = Some((at_ns, cause));
-            self.last_reported_ns = self.last_reported_ns.filter(|_| !is_reply);
-        }
-        self.report(at_ns)
-    }
-
-    /// Returns the event about the loss that waits to be reported. Returns `None` if the last such event is not long
-    /// enough ago.
-    pub(super) fn report(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
-        let is_quiet = self.last_reported_ns.is_none_or(|last| now_ns >= last + REPORT_EVERY_NS);
-        let (at_ns, mut cause) = self.waiting.take_if(|_| is_quiet)?;
-        self.last_reported_ns = Some(now_ns);
-        match std::mem::take(&mut self.unreported) {
-            0 => {}
-            n => cause += &format!(" (and {n} more since the last report)"),
-        }
-        Some((at_ns, EventKind::PingLost { cause }))
-    }
-
-    /// Returns an event about the losses that no event has reported yet, if there are any. The session calls this
-    /// function at its end.
-    pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
-        self.last_reported_ns = None;
-        let waiting = self.report(now_ns);
-        let cause = format!("{} more losses; PINGs were soon answered again", self.unreported);
-        waiting.or((self.unreported > 0).then_some((now_ns, EventKind::PingLost { cause })))
-    }
-
-    /// Ends the outage at `at_ns`.
-    pub(super) fn back(&mut self, at_ns: u64) -> Option<(u64, EventKind)> {
-        self.is_lost = false;
-        let is_unreported = self.waiting.take().is_some();
-        self.unreported += u64::from(is_unreported);
-        (!is_unreported).then_some((at_ns, EventKind::PingBack))
     }
 }
 
@@ -290,17 +247,33 @@ mod tests {
         connections.set_clients(1000, 0);
         connections.take(0, &lost(500, 120 * MS));
         connections.take(1, &lost(500, 110 * MS));
-        assert_eq!(words(connections.report(250 * MS)), ["0.11 load lost: 1000 of 1000 connections: reset"]);
+        assert_eq!(
+            words(connections.report(250 * MS)),
+            ["0.11 load lost: 1 000 of 1 000 connections: reset"]
+        );
         connections.take(0, &back(1300 * MS));
         assert_eq!(words(connections.report(1500 * MS)), [""; 0]);
         connections.take(1, &back(1350 * MS));
-        assert_eq!(words(connections.report(1500 * MS)), ["1.35 load back: 1000 connections after 1.24 s"]);
+        assert_eq!(words(connections.report(1500 * MS)), ["1.35 load back: 1 000 connections after 1.24 s"]);
         assert_eq!(connections.rest(2000 * MS), []);
         connections.take(0, &LossReport { still_lost: 0, ..lost(1, 2000 * MS) });
         assert_eq!(connections.report(2000 * MS).len(), 2);
         connections.take(0, &lost(3, 2100 * MS));
         assert_eq!(words(connections.report(2250 * MS)), [""; 0]);
-        assert_eq!(words(connections.rest(2300 * MS)), ["2.10 load lost: 3 of 1000 connections: reset"]);
+        assert_eq!(words(connections.rest(2300 * MS)), ["2.10 load lost: 3 of 1 000 connections: reset"]);
+    }
+
+    #[test]
+    fn the_total_of_a_server_is_named_if_all_workers_have_reported_it() {
+        let text = |of: &[(usize, u64)]| {
+            let (losses, cause) = (of.iter().map(|(_, n)| n).sum(), "reset".to_owned());
+            let of = of.iter().copied().collect();
+            let outage = ConnectionOutage { losses, cause, of, ..ConnectionOutage::default() };
+            let mut server = ServerConnections { current: Some(outage), ..ServerConnections::default() };
+            words(server.report(0, (50, 2), [Some("a:1".to_owned()), None])).remove(0)
+        };
+        assert_eq!(text(&[(0, 25)]), "0.00 load lost: 25 connections to a:1: reset");
+        assert_eq!(text(&[(0, 25), (1, 24)]), "0.00 load lost: 49 of 49 connections to a:1: reset");
     }
 
     #[test]
@@ -331,46 +304,6 @@ mod tests {
             events[2].ends_with("25 times among 1 connection: reset (and 75 more since the last report)")
         );
         assert!(words(connections.rest(0))[0].starts_with("0.00 load lost: 75 more"));
-    }
-
-    #[test]
-    fn pings_that_are_lost_again_and_again_are_one_pair_of_events_a_second() {
-        let mut pings = LostPings::default();
-        let mut events = Vec::new();
-        for n in 0..40 {
-            events.extend(pings.lost(n * 50 * MS, "closed".to_owned(), false));
-            events.extend(pings.report(n * 50 * MS + 10 * MS));
-            events.extend(pings.back(n * 50 * MS + 20 * MS));
-        }
-        assert_eq!(
-            words(events),
-            [
-                "0.00 ping lost: closed",
-                "0.02 ping back: pings are answered again",
-                "1.00 ping lost: closed (and 19 more since the last report)",
-                "1.02 ping back: pings are answered again",
-            ]
-        );
-        assert_eq!(pings.lost(1990 * MS, "closed".to_owned(), false), None);
-        let lasting = pings.report(2000 * MS).into_iter().collect();
-        assert_eq!(words(lasting), ["1.99 ping lost: closed (and 19 more since the last report)"]);
-        let answer = pings.lost(2010 * MS, "WRONGPASS".to_owned(), true).into_iter().collect();
-        assert_eq!(words(answer), ["2.01 ping lost: WRONGPASS"]);
-    }
-
-    #[test]
-    fn pings_lost_in_the_last_second_are_in_an_event_at_the_end() {
-        let mut pings = LostPings::default();
-        for n in 0..3 {
-            pings.lost(n * MS, "closed".to_owned(), false);
-            pings.back(n * MS);
-        }
-        let rest = |pings: &mut LostPings| words(pings.rest(9 * MS).into_iter().collect());
-        assert_eq!(rest(&mut pings), ["0.01 ping lost: 2 more losses; PINGs were soon answered again"]);
-        let mut pings = LostPings { last_reported_ns: Some(0), unreported: 2, ..LostPings::default() };
-        assert_eq!(pings.lost(8 * MS, "closed".to_owned(), false), None);
-        assert_eq!(rest(&mut pings), ["0.01 ping lost: closed (and 2 more since the last report)"]);
-        assert_eq!(rest(&mut LostPings::default()), [""; 0]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod joined_reader;
 mod lean;
 mod live;
 mod lost_connections;
+mod lost_pings;
 mod measured;
 mod output;
 mod part;

@@ -226,6 +226,7 @@ mod tests {
                 cause: text(),
                 untold: 0,
                 server: Some(text()),
+                of: Some(1),
             },
             EventKind::ConnectionsBack {
                 connections: 1,

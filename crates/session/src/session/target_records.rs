@@ -16,12 +16,9 @@ use std::{
 };
 
 use super::{
-    Event, Interval, Moment, Numbering, Record, Segment, Summary, Tally,
-    assembly::Assembly,
-    lost_connections::{LostConnections, LostPings},
-    pauses::Pauses,
-    replica_figures::ReplicaFigures,
-    watches::FigureWatches,
+    Event, Interval, Moment, Numbering, Record, Segment, Summary, Tally, assembly::Assembly,
+    lost_connections::LostConnections, lost_pings::LostPings, pauses::Pauses,
+    replica_figures::ReplicaFigures, watches::FigureWatches,
 };
 use crate::{
     clock::{Clock, nanoseconds, seconds, tick_of},

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Client, ClientConnection, WorkerClients};
+use super::{Client, ClientConnection, WorkerClients, is_opening};
 use crate::{
     endpoint::NodeNumber,
     knobs::MAX_CLIENTS,
@@ -104,6 +104,16 @@ impl WorkerClients {
     /// Returns the node of a cluster to which lane `i` leads.
     pub(in crate::load) fn node_of(&mut self, i: usize) -> Option<NodeNumber> {
         self.lane(i)?.node
+    }
+
+    /// Returns the number of open connections to a node.
+    pub(in crate::load) fn open_to(&self, node: NodeNumber) -> u64 {
+        let lanes = self.all.iter().map(|client| &client.lane).chain(&self.lanes.all);
+        let is_open = |lane: &&Lane| match &lane.link {
+            ClientConnection::Open(connection) => lane.node == Some(node) && !is_opening(connection),
+            _ => false,
+        };
+        lanes.filter(is_open).count() as u64
     }
 
     /// Returns the number of lanes, including the clients' own lanes.

@@ -40,7 +40,8 @@ impl Worker {
         if !matches!(self.stage, WorkerStage::Over { .. }) {
             self.setup.endpoints.mark_stale(now_ns);
             if newly_lost {
-                self.losses.lost(node, now_ns, || broken.to_string());
+                let of = |node| self.clients.open_to(node) + 1;
+                self.losses.lost(node, now_ns, || (node.map_or(0, of), broken.to_string()));
                 self.report_if_down(now_ns);
             }
         }

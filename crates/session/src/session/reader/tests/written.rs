@@ -86,7 +86,7 @@ fn events() -> Vec<EventKind> {
         EventKind::BlockingBegan { clients: n },
         EventKind::BlockingEnded { clients: n, length_s: s },
         EventKind::ReplicasChanged { from: n, to: n },
-        EventKind::ConnectionsLost { lost: n, clients: n, cause: text(), untold: n, server: None },
+        EventKind::ConnectionsLost { lost: n, clients: n, cause: text(), untold: n, server: None, of: None },
         EventKind::MoreConnectionsLost { times: n },
         EventKind::ConnectionsBack { connections: n, after_s: s, server: None, heir: Some(text()) },
         EventKind::Paused { length_s: s },
