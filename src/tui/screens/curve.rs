@@ -50,14 +50,15 @@ const ROOM_FOR_POINTS: u16 = 104;
 /// share an axis.
 const LEAST_CHARTS: u16 = 8;
 
-/// Draws the Curve screen, without header and footer. While an experiment runs, the last row shows its progress,
-/// because the second line of the screen may show something else, such as a problem.
+/// Draws the Curve screen, without header and footer. While the status line shows a problem, the last row shows the
+/// progress of a running experiment.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
+    let width = area.width.saturating_sub(1).into();
+    let is_hidden = |_: &_| area.height > LEAST_CHARTS && status::sentence(model, width).1 == Ink::Bad;
     let running = model.experiment().filter(|experiment| !experiment.is_over());
-    let area = match running.filter(|_| area.height > LEAST_CHARTS) {
+    let area = match running.filter(is_hidden) {
         None => area,
         Some(experiment) => {
-            let width = area.width.saturating_sub(1).into();
             let text = status::of_experiment(experiment, &experiment.progress(), width);
             paint.text(row(area, area.height - 1), &format!(" {text}"), Ink::Strong);
             Rect { height: area.height - 1, ..area }

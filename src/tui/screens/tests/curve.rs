@@ -81,17 +81,13 @@ fn the_progress_of_an_experiment_stays_visible_while_a_problem_is_in_the_status_
         let mut model = conducted(typed, 40);
         let progress = model.experiment().unwrap().progress();
         let begun = progress.split([' ', ':']).next().unwrap();
-        let segment = model.timeline().segments.current().unwrap().start.segment;
-        for _ in 0..2 {
-            let t_s = model.timeline().now_s + 1.0;
-            let silent =
-                Interval { t_s, length_s: 0.25, segment, waiting_us: 3_000_000, ..Interval::default() };
-            deliver(&mut model, vec![Record::Interval(Box::new(silent))]);
-        }
+        let lost = EventKind::Unreachable { cause: "reset".to_owned() };
+        let lost = Record::Event(Event::new(model.timeline().now_s, lost));
+        deliver(&mut model, vec![lost]);
         for (width, height) in [(120, 36), (80, 24)] {
             let shown = text(&model, width, height);
             let lines: Vec<_> = shown.lines().collect();
-            assert!(lines[1].contains("does not answer"), "{shown}");
+            assert!(lines[1].contains("server unreachable"), "{shown}");
             assert!(lines[lines.len() - 2].contains(begun), "{typed}, {progress}: {shown}");
         }
     }
