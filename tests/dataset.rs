@@ -91,7 +91,7 @@ fn a_large_file_is_written_and_is_never_in_memory_as_a_whole() {
         std::thread::sleep(Duration::from_millis(10));
     }
     let outcome = running.end().expect_code(0);
-    assert!(outcome.out.contains("  dataset   50000 records written in "), "{}", outcome.out);
+    assert!(outcome.out.contains("  dataset   50 000 records written in "), "{}", outcome.out);
     assert_eq!((server.cli(&["DBSIZE"]).as_str(), server.calls(&[], "hset")), ("50000", RECORDS as u64));
     assert!(most > 1000 && most * 1024 < 100_000_000, "{most} KiB");
 }
