@@ -123,16 +123,9 @@ impl Lines {
         match record {
             Record::Session(session) => lines.push(session_line(session)),
             Record::Segment(segment) => {
-                self.complete(None, &mut lines);
-                self.begin_segment(&mut lines);
                 // These findings are about the previous segment, which is over.
                 found.clear();
-                self.begun = Some(segment.clone());
-                // Late figures of an earlier segment come before the line of this segment. There is no earlier segment
-                // at the beginning.
-                if self.timeline.segments.iter().nth(1).is_none() {
-                    self.begin_segment(&mut lines);
-                }
+                self.end_segment(segment, &mut lines);
             }
             Record::Interval(interval) if interval.drain => {
                 self.complete(None, &mut lines);
@@ -183,6 +176,17 @@ impl Lines {
             lines.append(&mut self.found);
         }
         lines
+    }
+
+    /// Ends the previous segment, because the segment `next` begins. Late figures of the previous segment come before the
+    /// line of the next segment. The first segment has no previous segment, so its line is added at once.
+    fn end_segment(&mut self, next: &Segment, lines: &mut Vec<String>) {
+        self.complete(None, lines);
+        self.begin_segment(lines);
+        self.begun = Some(next.clone());
+        if self.timeline.segments.iter().nth(1).is_none() {
+            self.begin_segment(lines);
+        }
     }
 
     /// Adds the line of the segment that has begun, if it is not printed yet.
