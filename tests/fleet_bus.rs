@@ -111,8 +111,9 @@ fn an_agent_of_a_lost_bus_prints_how_many_requests_its_session_does_not_have() {
         agent.signal(Signal::TERM);
         let said = agent.end().expect_code(130).err;
         let line = said.split("the session does not have ").nth(1).unwrap_or_else(|| panic!("{said}"));
-        let words = line.split(' ').filter_map(|word| word.parse::<u64>().ok());
-        figures.iter_mut().zip(words).for_each(|(sum, figure)| *sum += figure);
+        let digits = |part: &str| part.chars().filter(char::is_ascii_digit).collect::<String>();
+        let counts = line.split(" of ").map(|part| digits(part).parse::<u64>().unwrap());
+        figures.iter_mut().zip(counts).for_each(|(sum, figure)| *sum += figure);
     }
     let [unknown, all] = figures;
     assert_eq!(all, fleet.calls().iter().sum::<u64>());
