@@ -124,6 +124,8 @@ fn the_mouse_selects_zooms_and_shows_unless_it_is_left_to_the_terminal() {
             .find_map(|(y, row)| Some((row[..row.rfind(text)?].chars().count(), y)));
         found.unwrap_or_else(|| panic!("no '{text}' in:\n{}", terminal.text()))
     };
+    // Before the load is on, the setting stands elsewhere.
+    terminal.wait_for_text("│   pipeline");
     let (x, y) = place(&terminal, "pipeline");
     click(&mut terminal, x, y);
     terminal.wait_for_text("▸ pipeline");
