@@ -209,7 +209,7 @@ fn what_a_recording_has_not_is_told_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn rows_that_a_recording_has_not_are_told_in_one_line_under_the_heading() {
+fn rows_that_a_recording_has_not_are_reported_in_one_line_under_the_heading() {
     let folder = tempfile::tempdir().unwrap();
     let (recording, _) = session(folder.path());
     for rows in Rows::ALL {
@@ -217,14 +217,14 @@ fn rows_that_a_recording_has_not_are_told_in_one_line_under_the_heading() {
             let name = rows.name();
             let args = ["export", &recording, "--format", format, "--rows", name];
             let outcome = run(&args).expect_code(0);
-            let told = match rows {
+            let expected = match rows {
                 Rows::Nodes | Rows::Agents => {
                     assert_eq!(outcome.out.lines().count(), heading, "{}", outcome.out);
                     format!("redyno: --rows {name}: the recording has no such row ({})\n", rows.about())
                 }
                 _ => String::new(),
             };
-            assert_eq!(outcome.err, told, "{name}");
+            assert_eq!(outcome.err, expected, "{name}");
         }
     }
 }

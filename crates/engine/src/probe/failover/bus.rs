@@ -1,5 +1,5 @@
 //! The information that a cluster reports about a failover: the epoch of the new primary, and the state of the old
-//! primary. This module does no I/O.
+//! primary. This module does no I/O itself: a function of the caller asks the servers.
 
 use std::time::{Duration, Instant};
 
