@@ -65,7 +65,7 @@ pub struct CleanArgs {
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long)]
     pub yes: bool,
-    /// For an HTTP server: send the HTTP headers in the http table of this workload, such as Authorization
+    /// For an HTTP server: send the headers, such as Authorization, that this workload has in its table `http`
     #[arg(long, value_name = "FILE")]
     pub workload: Option<String>,
     /// The server.

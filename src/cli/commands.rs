@@ -67,7 +67,7 @@ const COMMANDS: &[CommandRow] = &[
         "Run a benchmark with the options, the table and the JSON of memtier_benchmark",
     ),
     row::<YcsbArgs>("ycsb", "Run a YCSB workload with YCSB's options, properties, key names and output"),
-    row::<AgentArgs>("agent", "Send a part of the load for a session on another machine"),
+    row::<AgentArgs>("agent", "Send part of the load from this machine, for a session on another machine"),
     row::<DoctorArgs>(
         "doctor",
         "Watch a server for 30 s without load, and print one page about its problems",

@@ -172,11 +172,11 @@ pub struct LoadArgs {
     /// Keep the keys that the load wrote. At the end, redyno prints how to reuse or remove the keys
     #[arg(long, conflicts_with_all = ["key_prefix", "own_names"])]
     pub keep: bool,
-    /// Name each key NAME plus twelve digits, and keep the keys at the end. redyno asks before it overwrites existing
-    /// keys [default: redyno adds a prefix to all keys, and removes the keys at the end]
+    /// Name each key NAME plus twelve digits, and do not remove the keys at the end. redyno asks before it overwrites
+    /// existing keys [default: redyno adds a prefix to all keys, and removes the keys at the end]
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub key_prefix: Option<KeyNames>,
-    /// Use the workload's key names without adding a prefix, and keep the keys at the end. redyno asks before it
+    /// Use the workload's key names without a prefix, and do not remove the keys at the end. redyno asks before it
     /// overwrites existing keys
     #[arg(long, conflicts_with = "key_prefix")]
     pub own_names: bool,

@@ -96,7 +96,7 @@ pub struct ScreenPlan {
 
 /// The largest number of lanes for probes and server.
 pub const PROBE_LANES: u16 = 8;
-/// The largest number of lanes without a rule above them.
+/// Up to this number of lanes, no line is drawn above them.
 const LANES_WITHOUT_RULE: u16 = 2;
 /// The minimum width of a screen with a panel. On a narrower screen, charts next to a panel would have fewer than 56
 /// columns.

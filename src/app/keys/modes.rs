@@ -68,7 +68,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
 
     in Context::Typing;
     &[does(&[KeyPattern::Character], "type", |_| {})], "any character", None,
-        "Type the character. redyno inserts pasted text, and never reads pasted text as keys.";
+        "Type the character. Pasted text is inserted, and never works as a shortcut.";
     &[does(&[key(KeyCode::Enter)], "accept", Model::accept)], "Enter", Some(("Enter", "apply", 0)),
         "Set the value, add the mark, or run the selected command. If redyno cannot do this, a message shows the reason.";
     &[does(&[key(KeyCode::Esc)], "close", dismiss)], "Esc", Some(("Esc", "cancel", 0)),

@@ -124,7 +124,7 @@ pub(super) fn head(options: &MemtierOptions) -> String {
     format!("{threads:<9} Threads\n{clients:<9} Connections per thread\n{number:<9} {unit}\n")
 }
 
-/// The length at which a sum of intervals counts as a full second, in seconds. Each interval may be a little short.
+/// The length at which a sum of intervals counts as a full second, in seconds. Each interval can be slightly shorter than its nominal length.
 const SECOND: f64 = 0.95;
 
 /// The progress of a run.

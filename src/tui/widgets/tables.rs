@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::tui::theme::{Colours, GlyphSet, Theme};
 
-    /// Returns a window of the panel with this many lost pings.
+    /// Returns a row of the panel: one window of time with this many lost pings.
     fn drawn(lost: u64, width: u16) -> String {
         let rtt = crate::stats::fixture::repeated(12_345_678, 100);
         let window = PingWindow { end_s: 60.0, rtt, lost, ..PingWindow::default() };

@@ -15,8 +15,8 @@ use crate::workload::{
 };
 
 impl Knob {
-    /// Returns the knob's value in `knobs` as a number, if the value is a whole number or a fixed length of time in µs.
-    /// A length of 0 means `none`.
+    /// Returns this knob's value as a number: a whole number as it is, a fixed length of time in µs (0 means `none`).
+    /// Returns `None` for other values.
     pub fn number(self, knobs: &Knobs) -> Option<u64> {
         let workload = &knobs.workload;
         let fixed = |length: Option<RandomLength>| length.map_or(Some(0), RandomLength::fixed_us);

@@ -19,8 +19,8 @@ use crate::{
     workload::Share,
 };
 
-/// How often a request may be redirected. After more redirects, the request counts as an error. While a slot changes
-/// its owner, two nodes may briefly redirect a request to each other.
+/// The largest number of redirects of one request. After more redirects, the request counts as an error. While a slot
+/// changes its owner, two nodes may briefly redirect a request to each other.
 pub(super) const MOST_HOPS: u32 = 6;
 /// The first pause before a request is sent again: 2 ms. Each further pause of the request is twice as long.
 const FIRST_PAUSE_NS: u64 = 2_000_000;

@@ -63,7 +63,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     };
     if let Some(other) = on_it.or_else(|| busy().next()) {
         let is = match on_it {
-            Some(_) => "runs on this core",
+            Some(_) => "runs on the same core",
             None if other.pid == 0 => "is the busiest",
             None => "is the busiest other process",
         };
@@ -141,8 +141,7 @@ mod tests {
             });
             found.into_iter().find(|finding| finding.rule == "core taken").map(|finding| finding.long)
         };
-        let expected =
-            "while the server has work, it waits 40 % of the time for a core; sh (pid 70) runs on this core";
+        let expected = "while the server has work, it waits 40 % of the time for a core; sh (pid 70) runs on the same core";
         assert_eq!(waits(3).as_deref(), Some(expected));
         assert_eq!(waits(1), None, "the process runs on another core");
     }
@@ -214,7 +213,7 @@ mod tests {
             let process = |cpu| Process { cpu, name: "x".to_owned(), core: Some(3), ..Process::default() };
             (second.host.server, second.host.busy) = (Some(process(0.1)), vec![process(0.4)]);
         });
-        assert!(found.long.ends_with("for a core; another process runs on this core"), "{}", found.long);
+        assert!(found.long.ends_with("for a core; another process runs on the same core"), "{}", found.long);
         assert_eq!(found.next, TOP);
     }
 
@@ -233,7 +232,7 @@ mod tests {
         });
         assert_eq!(
             found.long,
-            "the server waits 61 % of the time for a core; ffmpeg (pid 4211) runs on this core"
+            "the server waits 61 % of the time for a core; ffmpeg (pid 4211) runs on the same core"
         );
         assert_eq!((found.rule, found.severity), ("core taken", Severity::Problem));
         assert_eq!(

@@ -25,7 +25,8 @@ const SHARE: f64 = 0.05;
 /// The finding is a problem when slow calls take at least this share of the main thread's time.
 const LARGE_SHARE: f64 = 0.30;
 
-/// A wait for a core is ignored below this share of the time: every thread that wakes up waits briefly.
+/// Waits for a core that take less than this share of the time are ignored, because every thread that wakes up waits
+/// briefly.
 const WAITS: f64 = 0.05;
 /// The largest number of further slow commands in the evidence.
 const MOST_OTHERS: usize = 2;

@@ -47,7 +47,7 @@ impl Record {
     }
 
     /// Returns the same record without the queries of URL paths in its workload. Use this function only for recordings
-    /// and JSON lines. Within a session, experiments need the complete workload of a segment.
+    /// and JSON lines. An experiment in a running session needs the complete workload of a segment.
     #[must_use]
     pub fn without_queries(mut self) -> Self {
         if let Self::Segment(segment) = &mut self {
