@@ -199,7 +199,7 @@ fn a_path_with_a_value_is_checked_when_it_is_made_and_a_bad_one_is_not_sent() {
         &["-d", "8001", "--", "GET", "/v/{value}"][..],
         &["--dataset", &records, "--", "GET", "/v/__field:name__"],
     ] {
-        let bad = server.headless("/", &[&["-n", "20"], words].concat()).expect_code(0);
+        let bad = server.headless("/", &[&["-n", "20"], words].concat()).expect_code(1);
         assert_eq!(
             (errors(&bad), server.count("GET")),
             ([("bad-key".to_owned(), 20)].into(), 40),

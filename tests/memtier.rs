@@ -332,9 +332,10 @@ fn an_error_of_the_server_is_told_once_and_counted_apart() {
         "1",
         "--hide-histogram",
     ]);
-    let outcome = Running::start(command).end().expect_code(0);
+    let outcome = Running::start(command).end().expect_code(1);
     assert_eq!(outcome.err.matches("handle error response: -WRONGTYPE ").count(), 1, "{}", outcome.err);
-    assert!(outcome.err.ends_with("5 requests failed: WRONGTYPE\n"), "{}", outcome.err);
+    let end = "5 requests failed: WRONGTYPE\nerror: no request succeeded\n";
+    assert!(outcome.err.ends_with(end), "{}", outcome.err);
     assert!(outcome.out.contains("Totals          0.00 "), "{}", outcome.out);
 }
 

@@ -147,7 +147,8 @@ fn requests_that_fail_in_the_end_are_in_the_file_of_failed_keys() {
         let words = ["--retry-on-error", "--failed-keys-file", path, "-n", "3", "-c", "1", "-t", "1"];
         let command = ["--command", "LPUSH 'a \"key\"' x"];
         let (outcome, json) = run_in(directory.path(), &server, &[&command[..], &words].concat());
-        assert!(outcome.err.ends_with("3 requests failed: WRONGTYPE\n"), "{}", outcome.err);
+        let end = "3 requests failed: WRONGTYPE\nerror: no request succeeded\n";
+        assert!(outcome.err.ends_with(end), "{}", outcome.err);
         assert_eq!(json["configuration"]["max_retries"], -1);
         let text = std::fs::read_to_string(&file).unwrap();
         assert_eq!(text.lines().next(), Some("timestamp,command,key,status,retries"));

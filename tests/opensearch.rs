@@ -268,7 +268,8 @@ fn a_setup_makes_and_changes_only_what_bears_the_runs_name() {
     assert!(failed.err.contains("setup step 2: HTTP 405 Method Not Allowed"), "{}", failed.err);
     assert!(begin("\"SET a b\"").expect_code(2).err.contains("the setup: 'SET' is no method"));
     assert_eq!(names(&indices), THEIRS);
-    let gone = begin("\"PUT /{index}\", \"DELETE /{index}/\"").expect_code(0);
+    let gone = begin("\"PUT /{index}\", \"DELETE /{index}/\"").expect_code(1);
+    assert!(gone.err.ends_with("redyno: no request succeeded\n"), "{}", gone.err);
     assert!(gone.err.contains("000000000000 was gone already"), "{}", gone.err);
     assert_eq!(names(&indices), THEIRS);
 }

@@ -70,6 +70,35 @@ impl Listener for YcsbStatus {
     }
 }
 
+/// The number of requests of the load that succeeded, and the number that failed, without those of the prefill.
+#[derive(Default)]
+pub(super) struct Outcome {
+    is_prefill: bool,
+    succeeded: u64,
+    failed: u64,
+}
+
+impl Listener for Outcome {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        match record(delivery).filter(|record| record.is_of(0)) {
+            Some(Record::Segment(segment)) => self.is_prefill = segment.prefill.is_some(),
+            Some(Record::Interval(interval)) if !self.is_prefill => {
+                self.succeeded += interval.ops;
+                self.failed += interval.errors.values().sum::<u64>();
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn verdict(&mut self) -> Result<(), Failure> {
+        match self {
+            Self { succeeded: 0, failed: 1.., .. } => Err(anyhow::anyhow!("no request succeeded").into()),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Returns the record of a delivery. Returns `None` for any other delivery.
 pub(super) fn record(delivery: &Delivery) -> Option<&Record> {
     match delivery {
@@ -100,7 +129,14 @@ pub(super) fn verdict(listeners: &mut [&mut dyn Listener]) -> Result<(), Failure
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::{
+        knobs::Knobs,
+        load::Prefilling,
+        session::{Interval, Segment},
+    };
 
     /// A listener with this verdict.
     struct Judge(Option<Failure>);
@@ -113,6 +149,27 @@ mod tests {
         fn verdict(&mut self) -> Result<(), Failure> {
             self.0.take().map_or(Ok(()), Err)
         }
+    }
+
+    #[test]
+    fn a_load_without_a_request_that_succeeded_has_failed() {
+        let run = |parts: &[(bool, u64, u64)]| {
+            let mut outcome = Outcome::default();
+            for (is_prefill, ops, failed) in parts {
+                let prefill = is_prefill.then_some(Prefilling { requests: 9, pipeline: 1 });
+                let segment = Segment { prefill, ..Segment::new(0.0, 1, Knobs::default()) };
+                let errors = [("OOM".to_owned(), *failed)].into();
+                let interval = Interval { ops: *ops, errors, ..Interval::default() };
+                for record in [Record::Segment(segment), Record::Interval(Box::new(interval))] {
+                    outcome.take(&Delivery::Record(Arc::new(record)));
+                }
+            }
+            outcome.verdict().map_or_else(|failure| failure.exit_code(), |()| 0)
+        };
+        assert_eq!(run(&[]), 0, "no load");
+        assert_eq!(run(&[(true, 9, 0), (false, 0, 0)]), 0, "no reply yet");
+        assert_eq!(run(&[(false, 1, 9)]), 0);
+        assert_eq!(run(&[(true, 9, 0), (false, 0, 9)]), 1, "the prefill alone succeeded");
     }
 
     #[test]

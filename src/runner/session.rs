@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::{
     Abort, Failure, Gate, Listener, Plan, SessionPlan,
     experiment::Driver,
-    listener::listen,
+    listener::{Outcome, listen},
     machine::{self, Machine},
     printed::Printed,
     running::RunningSession,
@@ -109,12 +109,14 @@ impl Plan for SessionRun {
             machine,
             has_ended: false,
         });
+        let mut outcome = Outcome::default();
         let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
         // The first of the worst verdicts is reported, so the listener that can end the run comes first.
         listeners.extend(abort.as_mut().map(|abort| abort as &mut dyn Listener));
         listeners.extend(more.iter_mut().map(|more| &mut **more as &mut dyn Listener));
         listeners.extend(driver.as_mut().map(|driver| driver as &mut dyn Listener));
         listeners.extend(gate.as_mut().map(|gate| gate as &mut dyn Listener));
+        listeners.push(&mut outcome);
         session.run(&mut listeners)
     }
 }

@@ -209,6 +209,9 @@ impl Memtier {
         for (kind, n) in &together.errors {
             writeln!(self.err, "{} failed: {kind}", units::count_with_noun(*n, "request"))?;
         }
+        if together.totals.all.ops == 0 && !together.errors.is_empty() {
+            self.loss.get_or_insert(("error: no request succeeded".to_owned(), false));
+        }
         Ok(())
     }
 
