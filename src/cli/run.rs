@@ -30,6 +30,9 @@ use crate::{
     untrusted,
 };
 
+/// Modes of redis-cli that redyno does not have.
+const REDIS_CLI_ONLY: [&str; 7] =
+    ["--lru-test", "--pipe", "--replica", "--rdb", "--functions-rdb", "--scan", "--eval"];
 /// The largest length of the message about a refused command line, in characters.
 const LONGEST_REFUSAL: usize = 1024;
 
@@ -217,7 +220,12 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
     let usage = text.split_once("\n\nUsage: ").map_or("", |(_, usage)| usage);
     let is_name = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
     let command = usage.split(' ').skip(1).take_while(is_name).collect::<Vec<_>>().join(" ");
+    let only_original = REDIS_CLI_ONLY.iter().find(|mode| what.contains(&format!("'{mode}'")));
     match suggestion {
+        _ if let Some(mode) = only_original => {
+            let reason = "redyno has only the modes of redis-cli that measure or examine a server";
+            format!("{reason}; for {mode}, use redis-cli {mode}")
+        }
         _ if what.contains("://") && !what.contains("'--push ") && command != "versus" => {
             format!("{what}; a URI is given with -u")
         }
@@ -274,6 +282,13 @@ mod tests {
             complaint("versus -p 7000"),
             "unexpected argument '-p' found; `redyno versus --help` lists its options"
         );
+        assert_eq!(
+            complaint("-p 6379 --lru-test 1000"),
+            "redyno has only the modes of redis-cli that measure or examine a server; for --lru-test, use redis-cli --lru-test"
+        );
+        for mode in REDIS_CLI_ONLY {
+            assert!(complaint(mode).ends_with(&format!("use redis-cli {mode}")), "{mode}");
+        }
         for line in
             ["--load --no-load", "--ratio 1:1 --workload get", "-p x", "demo --load", "--raw", "nonsense"]
         {
