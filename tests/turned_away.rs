@@ -153,6 +153,9 @@ fn a_server_that_accepts_and_says_nothing_is_given_up_when_the_run_should_end() 
         let outcome = run(&[&words[..], &length].concat()).expect_code(1);
         assert!(outcome.err.starts_with(what) && outcome.err.contains("sent no reply"), "{}", outcome.err);
     }
+    let long = run(&["bench", "-p", &port, "-q", "--duration", "3.5"]).expect_code(1).err;
+    let said = ["sends no reply; waiting up to 1 s", "accepted the connection and sent no reply for 3.5 s"];
+    assert!(said.iter().zip(long.lines()).all(|(said, line)| line.contains(said)), "{long}");
 }
 
 /// Whether its words come unasked or in the place of an answer; once it was let in, they are quoted.

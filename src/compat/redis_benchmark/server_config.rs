@@ -7,12 +7,19 @@ use std::{
 };
 
 use crate::{
-    compat::server::{address_text, os_error_text},
+    compat::{
+        run::complain,
+        server::{address_text, os_error_text},
+    },
     endpoint::{ReachError, Talk, TalkError, Target},
     protocol::RespValue,
-    units::LONGEST,
     untrusted,
 };
+
+/// The time after which a line says that a reply is missing.
+const NOTICE: Duration = Duration::from_secs(3);
+/// The limit for all requests together, if the run has no length.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A connection for requests that are not load.
 pub(super) struct QueryConnection<'a> {
@@ -27,7 +34,7 @@ impl<'a> QueryConnection<'a> {
     /// # Errors
     /// Fails with the message to print.
     pub(super) fn open(target: &'a Target, server: &str, limit: Option<Duration>) -> Result<Self, String> {
-        let until = Instant::now() + limit.unwrap_or(LONGEST);
+        let until = Instant::now() + limit.unwrap_or(LIMIT);
         let talk = Talk::silent(target, until).map_err(|error| unreachable(target, server, &error))?;
         let mut asking = Self { target, talk, until };
         let Some(credentials) = &target.credentials else { return Ok(asking) };
@@ -45,7 +52,21 @@ impl<'a> QueryConnection<'a> {
     /// # Errors
     /// Fails if there is no reply.
     pub(super) fn ask(&mut self, words: &[&[u8]]) -> Result<Result<Vec<u8>, String>, ReachError> {
-        let answer = self.talk.reply(words, self.until.saturating_duration_since(Instant::now()))?;
+        let limit = self.until.saturating_duration_since(Instant::now());
+        let is_silent = |error: &ReachError| matches!(error, ReachError::Io { cause, .. } if cause.kind() == io::ErrorKind::TimedOut);
+        let answer = self.talk.reply(words, limit.min(NOTICE)).or_else(|error| {
+            let rest = limit.saturating_sub(NOTICE);
+            if !is_silent(&error) || rest.is_zero() {
+                return Err(error);
+            }
+            let (place, s) = (address_text(self.target), rest.as_secs_f64().ceil());
+            complain(&format!(
+                "{place} has accepted the connection, but sends no reply; waiting up to {s} s\n"
+            ));
+            let mut late = Vec::new();
+            self.talk.ask(&[], 1, rest, |bytes, _| late = bytes.to_vec())?;
+            Ok(late)
+        })?;
         match RespValue::read(&answer) {
             Some(RespValue::Error(line)) => Ok(Err(untrusted::bytes(line))),
             _ => Ok(Ok(answer)),
@@ -91,7 +112,7 @@ impl ServerConfig {
             Ok(Ok(answer)) => Ok(value(name, &answer)),
             Ok(Err(error)) if error.starts_with("NOAUTH") => Err(asking.error_reply_message(&error)),
             Err(ReachError::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => {
-                let s = limit.unwrap_or_default().as_secs_f64();
+                let s = limit.unwrap_or(LIMIT).as_secs_f64();
                 Err(format!(
                     "Error: {} accepted the connection and sent no reply for {s} s",
                     address_text(target)
