@@ -317,9 +317,15 @@ fn a_load_whose_keys_the_user_may_not_remove_does_not_begin() {
         server.cli(&rules.split(' ').collect::<Vec<_>>());
         let refused = run(&load).expect_code(1).err;
         let command = missing.trim_start_matches("unlink -");
-        assert!(refused.ends_with(&format!("ACL SETUSER NAME +{command}\n")), "{missing}: {refused}");
+        assert!(refused.contains(&format!("ACL SETUSER default +{command} ")), "{missing}: {refused}");
         assert_eq!(server.cli(&["DBSIZE"]), "0", "{missing}");
     }
+    // The advice names all permissions that are missing.
+    server.cli(&["ACL", "SETUSER", "default", "-@all", "+ping", "+acl", "+get", "+set"]);
+    let refused = run(&load).expect_code(1).err;
+    let advice = refused.trim_end().split_once("ACL SETUSER").unwrap().1;
+    server.cli(&[&["ACL", "SETUSER"], &advice.split_whitespace().collect::<Vec<_>>()[..]].concat());
+    run(&load).expect_code(0);
     server.cli(&["ACL", "SETUSER", "default", "+@all", "-unlink"]);
     run(&load).expect_code(0);
     assert_eq!(server.cli(&["DBSIZE"]), "0");

@@ -24,8 +24,8 @@ use crate::{
     protocol::Dialect,
     runner::{Failure, OtherServers, UsageError},
     server::{
-        CleaningProgress, CleaningResult, Control, InvalidField, Ledger, Marker, ServerError, SetupObject,
-        Survey, TunedParameter, clean_command, value_words,
+        CleaningProgress, CleaningResult, Control, InvalidField, Ledger, Marker, OWN_PERMISSIONS,
+        ServerError, SetupObject, Survey, TunedParameter, clean_command, value_words,
     },
     session::{
         Numbering,
@@ -105,11 +105,11 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
         .into());
     }
     let mut holders = holders(&target, args.one_node)?;
-    let surveys = wait_for_all(&mut holders.ask(|holder| holder.control.survey()))?;
+    let surveys = wait_for_all(&target, &mut holders.ask(|holder| holder.control.survey()))?;
     if let Some(obstacle) = surveys.iter().find_map(|(_, survey)| survey.obstacle()) {
         return Err(anyhow!("{obstacle}").into());
     }
-    let elsewhere = wait_for_all(&mut holders.ask(|holder| holder.control.find_elsewhere()))?;
+    let elsewhere = wait_for_all(&target, &mut holders.ask(|holder| holder.control.find_elsewhere()))?;
     let of_nodes: RunsByNode =
         surveys.iter().map(|(number, survey)| (*number, ledgers(&survey.runs))).collect();
     let primaries = surveys.len();
@@ -223,9 +223,12 @@ fn place(target: &Target, db: u32) -> String {
 }
 
 /// Waits for the answers of all servers.
-fn wait_for_all<T>(answers: &mut HolderReplies<T>) -> anyhow::Result<Vec<(u16, T)>> {
+fn wait_for_all<T>(target: &Target, answers: &mut HolderReplies<T>) -> anyhow::Result<Vec<(u16, T)>> {
     let late = || Err(ServerError::Timeout { command: "the survey".to_owned(), after: SURVEY_LIMIT });
-    answers.wait(SURVEY_LIMIT).unwrap_or_else(late).map_err(|error| anyhow!(error.with_permission()))
+    answers
+        .wait(SURVEY_LIMIT)
+        .unwrap_or_else(late)
+        .map_err(|error| anyhow!(error.with_permission(target, OWN_PERMISSIONS)))
 }
 
 /// If the user allows this, restores the parameters that a run set, and deletes the objects that its setups made. Adds

@@ -33,7 +33,9 @@ pub(super) fn run(plan: &OneshotPlan, stop: &Receiver<Signal>, streams: &mut Str
                 (line, lines) = (Some(open), lines + 1);
                 requests = info.number("total_commands_processed");
             }
-            Err(error) if error.is_refusal("NOPERM") => anyhow::bail!(error.with_permission()),
+            Err(error) if error.is_refusal("NOPERM") => {
+                anyhow::bail!(error.with_permission(&plan.target, ""))
+            }
             Err(error) => streams.warn(&error.to_string())?,
         }
         match stop.recv_timeout(plan.options.interval.unwrap_or(EVERY)) {

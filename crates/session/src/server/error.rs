@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::{endpoint::Address, untrusted::code};
+use crate::{
+    endpoint::{Address, Target},
+    untrusted::{self, code},
+};
 
 /// The reason why an order to the server was not carried out. No message contains a password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -116,6 +119,11 @@ pub enum ServerError {
     Stopped,
 }
 
+/// The commands that redyno needs to write and remove its keys, in addition to the commands of the load. The pattern of
+/// the keys is left out, because a server refuses a further pattern for a user who may use all keys.
+pub const OWN_PERMISSIONS: &str =
+    "+info +dbsize +scan +hmget +smembers +sismember +exists +sadd +srem +hset +hdel +unlink";
+
 impl ServerError {
     /// Returns whether the connection cannot be used any more.
     pub(super) fn ends_connection(&self) -> bool {
@@ -170,9 +178,10 @@ impl ServerError {
         }
     }
 
-    /// Returns the text of this error. If the user of the server lacks a permission, the text ends with advice: `...;
-    /// give this user the permission: ACL SETUSER NAME +info`.
-    pub fn with_permission(&self) -> String {
+    /// Returns the text of this error. If redyno's user at `target` lacks a permission, the text ends with a command
+    /// that grants the permission, and with the same command the permissions `others`: `...; give this user the
+    /// permissions: ACL SETUSER ann +info +dbsize`.
+    pub fn with_permission(&self, target: &Target, others: &str) -> String {
         let message = match self {
             Self::At { error, .. } => error.cause(),
             error => error.cause(),
@@ -180,10 +189,14 @@ impl ServerError {
         if !message.starts_with("NOPERM") {
             return self.to_string();
         }
+        let user = target.credentials.as_ref().and_then(|known| known.user.as_deref());
+        let user = untrusted::text(user.unwrap_or("default"));
         // The server names a command in quotation marks. Without a command, the user may not use redyno's keys.
-        let rule =
-            message.split('\'').nth(1).map_or_else(|| "~redyno:*".to_owned(), |name| format!("+{name}"));
-        format!("{self}; give this user the permission: ACL SETUSER NAME {rule}")
+        let missing = message.split('\'').nth(1).map_or("~redyno:*".to_owned(), |name| format!("+{name}"));
+        let others = others.split_whitespace().filter(|other| *other != missing);
+        let rules = std::iter::once(missing.as_str()).chain(others).collect::<Vec<_>>().join(" ");
+        let noun = if rules.contains(' ') { "permissions" } else { "permission" };
+        format!("{self}; give this user the {noun}: ACL SETUSER {user} {rules}")
     }
 
     /// Returns the same error without texts of the server or of the system.
@@ -207,23 +220,28 @@ impl ServerError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::{Credentials, Password};
 
     #[test]
     fn a_missing_permission_is_named_with_the_rule_that_grants_it() {
-        let text = |message: &str| {
+        let credentials =
+            Credentials { user: Some("ann".to_owned()), password: Password::new(String::new()) };
+        let target = Target { credentials: Some(credentials), ..Target::default() };
+        let text = |message: &str, others: &str| {
             let refused = ServerError::Refused { command: "INFO".to_owned(), message: message.to_owned() };
-            let [alone, at] =
-                [refused.clone(), refused.at(&Address::default())].map(|error| error.with_permission());
+            let texts = [refused.clone(), refused.at(&Address::default())];
+            let [alone, at] = texts.map(|error| error.with_permission(&target, others));
             assert!(at.ends_with(&alone), "{at}");
-            alone.split_once("; ").map(|(_, advice)| advice.to_owned())
+            alone.split_once("; give this user the ").map(|(_, advice)| advice.to_owned())
         };
-        let advice = |rule: &str| Some(format!("give this user the permission: ACL SETUSER NAME {rule}"));
-        assert_eq!(text("NOPERM User a has no permissions to run the 'info' command"), advice("+info"));
-        assert_eq!(
-            text("NOPERM User a has no permissions to run the 'client|list' command"),
-            advice("+client|list")
-        );
-        assert_eq!(text("NOPERM No permissions to access a key"), advice("~redyno:*"));
-        assert_eq!(text("LOADING the dataset"), None);
+        let advice = |rules: &str| Some(rules.to_owned());
+        let info = "NOPERM User a has no permissions to run the 'info' command";
+        assert_eq!(text(info, ""), advice("permission: ACL SETUSER ann +info"));
+        assert_eq!(text(info, "+dbsize +info"), advice("permissions: ACL SETUSER ann +info +dbsize"));
+        let list = "NOPERM User a has no permissions to run the 'client|list' command";
+        assert_eq!(text(list, ""), advice("permission: ACL SETUSER ann +client|list"));
+        let key = "NOPERM No permissions to access a key";
+        assert_eq!(text(key, ""), advice("permission: ACL SETUSER ann ~redyno:*"));
+        assert_eq!(text("LOADING the dataset", ""), None);
     }
 }

@@ -63,7 +63,7 @@ pub use client_list::{ClientGroup, ClientRow, ConnectedClients};
 pub use clients::OtherClients;
 pub use config::ConfigChange;
 pub use control::Control;
-pub use error::ServerError;
+pub use error::{OWN_PERMISSIONS, ServerError};
 pub use info::{GaugeCounters, Info};
 pub use keys::{
     DirectConnection, Estimate, HotUnit, KeyAmount, KeyExamination, KeyMethod, KeyReport, KeyState,

@@ -295,14 +295,14 @@ impl WriteGate {
                     // The settings keep waiting. The survey is repeated when the server recovers.
                     self.stage = GateStage::Shut;
                     self.trouble = Some(error.to_string());
-                    error.is_answer().then(|| self.refuse(error.with_permission()))
+                    error.is_answer().then(|| self.refuse(holders.with_permission(&error)))
                 }
             },
             GateStage::Marking(answer) => match answer.wait(limit)? {
                 Ok(_) => self.proceed(holders),
                 Err(error) => {
                     holders.not_marked(&error);
-                    Some(self.refuse(error.with_permission()))
+                    Some(self.refuse(holders.with_permission(&error)))
                 }
             },
             GateStage::Preparing(setup, answer) => {

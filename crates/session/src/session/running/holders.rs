@@ -19,7 +19,7 @@ use crate::{
     endpoint::{Address, Cluster, Role, Target, Topology, node_address},
     knobs::Knobs,
     protocol::SLOTS,
-    server::{Answer, ClusterMember, Control, Ledger, Marker, ServerError, SetupObject},
+    server::{Answer, ClusterMember, Control, Ledger, Marker, OWN_PERMISSIONS, ServerError, SetupObject},
     session::Numbering,
     workload::KeySpan,
 };
@@ -63,6 +63,11 @@ pub struct Holders {
 }
 
 impl Holders {
+    /// Returns the text of this error, with the permissions that redyno's user lacks.
+    pub(super) fn with_permission(&self, error: &ServerError) -> String {
+        error.with_permission(&self.target, OWN_PERMISSIONS)
+    }
+
     /// Returns no holders.
     fn none(target: &Target, ledger: Ledger, numbering: Numbering) -> Self {
         Self {
