@@ -157,16 +157,19 @@ impl OwnCalls {
     }
 }
 
-/// Subtracts the commands of redyno's key scans from the server's commands per second and from its keyspace hits. A
-/// scan therefore does not change these figures.
+/// Subtracts redyno's own reads of keys from the server's commands per second, keyspace hits and misses. A key scan
+/// therefore does not change these figures.
 pub(super) fn subtract_key_scans(own: &BTreeMap<String, u64>, status: &mut Status) {
     let calls = |name: &str| own.get(name).copied().unwrap_or(0) as f64;
     let scanned: f64 = LOOKUPS.into_iter().map(calls).sum();
     let all = scanned + calls("scan") + calls("memory|usage");
     // The check of redyno's marker, a SISMEMBER and an EXISTS, finds two keys.
     let found = scanned + 2.0 * calls("sismember");
+    // Before redyno writes its marker, its reads of the marker and of the list of runs miss.
+    let read = scanned + ["sismember", "exists", "smembers", "hmget"].into_iter().map(calls).sum::<f64>();
+    let missed = (read - status.gauges[Gauge::Hits].unwrap_or_default()).max(0.0);
     let per_s = status.per_s(all).unwrap_or_default();
-    for (gauge, own) in [(Gauge::Hits, found), (Gauge::OpsPerS, per_s)] {
+    for (gauge, own) in [(Gauge::Hits, found), (Gauge::Misses, missed), (Gauge::OpsPerS, per_s)] {
         let value = status.gauges[gauge].map(|value| (value - own).max(0.0));
         status.gauges.set(gauge, value);
     }
@@ -378,10 +381,12 @@ mod tests {
     fn a_key_scan_changes_neither_the_hit_rate_nor_the_commands_per_second() {
         let gauges = [(Gauge::Hits, 1060.0), (Gauge::Misses, 60.0), (Gauge::OpsPerS, 2500.0)].into();
         let mut status = Status { poll_s: Some(2.0), gauges, ..Status::default() };
-        let own = [("pttl", 1000), ("memory|usage", 1000), ("info", 2)].map(|(name, n)| (name.to_owned(), n));
-        subtract_key_scans(&own.into(), &mut status);
+        subtract_key_scans(&calls(&[("pttl", 1000), ("memory|usage", 1000), ("info", 2)]), &mut status);
         let now = [Gauge::Hits, Gauge::HitRate, Gauge::OpsPerS].map(|gauge| status.gauges[gauge]);
         assert_eq!(now, [Some(60.0), Some(0.5), Some(1500.0)]);
+        status.gauges = [(Gauge::Hits, 0.0), (Gauge::Misses, 4.0)].into();
+        subtract_key_scans(&calls(&[("sismember", 1), ("exists", 1), ("smembers", 2)]), &mut status);
+        assert_eq!(status.gauges[Gauge::HitRate], None, "only redyno has read");
     }
 
     #[test]
