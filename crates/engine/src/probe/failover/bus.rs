@@ -3,10 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::EVERY;
 use crate::{probe::thread::StopFlag, protocol::RespValue};
 
-/// The time between two questions about a failover: 20 ms.
-const EVERY: Duration = Duration::from_millis(20);
 /// The time after which an event has no epoch or no cause if no server reports it: 3 s.
 const WITHIN: Duration = Duration::from_secs(3);
 

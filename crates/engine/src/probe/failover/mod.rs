@@ -14,3 +14,6 @@ mod probe;
 mod search;
 
 pub use probe::{FailoverPlan, FailoverProbe};
+
+/// The time between two tries of a search, and between two questions about a failover: 20 ms.
+const EVERY: std::time::Duration = std::time::Duration::from_millis(20);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    FailoverPlan,
+    EVERY, FailoverPlan,
     bus::NodesReply,
     owners::{SuspectPrimary, key_of},
 };
@@ -21,8 +21,6 @@ use crate::{
     protocol::Reply,
 };
 
-/// The time between two tries: 20 ms.
-const EVERY: Duration = Duration::from_millis(20);
 /// The time between two lookups of a host name: 40 ms. This time is longer than the time between other tries, because a
 /// name server must answer each lookup.
 const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
