@@ -146,7 +146,9 @@ fn a_full_accept_queue_is_named_beside_the_server_that_does_not_accept() {
 
 /// Returns the share of a part in the line about where the time of `request` goes, at the end of a session.
 fn share(out: &str, request: &str, part: &str) -> f64 {
-    let line = out.lines().rfind(|line| line.contains(&format!("where the time goes, 5 s: {request} ")));
+    let line = out
+        .lines()
+        .rfind(|line| line.contains("where the time goes, ") && line.contains(&format!(" s: {request} ")));
     let line = line.unwrap_or_else(|| panic!("{out}"));
     let known = line
         .split([':', ',', ';'])

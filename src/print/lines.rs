@@ -15,7 +15,7 @@ mod columns;
 
 use self::columns::{LOAD, cell, columns, heading, more, ping_columns, server_columns};
 use crate::{
-    diagnose::{FindingsByNode, SPENT_TITLE},
+    diagnose::FindingsByNode,
     events::EventKind,
     knobs::Knobs,
     print::summary,
@@ -166,7 +166,7 @@ impl Lines {
                 self.begin_segment(&mut lines);
                 found.clear();
                 let t_s = record.t_s().unwrap_or_default();
-                lines.extend(spent.iter().map(|spent| format!("{t_s:6.1} s  {SPENT_TITLE}: {spent}")));
+                lines.extend(spent.iter().map(|spent| format!("{t_s:6.1} s  {}: {spent}", spent.title())));
             }
         }
         let t_s = record.t_s().unwrap_or_default();

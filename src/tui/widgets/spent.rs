@@ -8,7 +8,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    diagnose::{SPENT_TITLE, TimeSpent},
+    diagnose::TimeSpent,
     session::timeline::Level,
     tui::{Ink, Paint, cut, from_column, row},
     units,
@@ -36,12 +36,10 @@ pub fn rows(all: &[TimeSpent]) -> u16 {
 
 /// Draws the names of the parts, and the bars that fit.
 pub fn draw(paint: &mut Paint, area: Rect, all: &[TimeSpent]) {
-    if area.is_empty() || all.is_empty() {
-        return;
-    }
-    paint.rule(row(area, 0), SPENT_TITLE);
+    let Some(title) = all.first().map(TimeSpent::title).filter(|_| !area.is_empty()) else { return };
+    paint.rule(row(area, 0), &title);
     // The names begin with the blank after the title.
-    let mut rest = from_column(row(area, 0), area.x + 2 + SPENT_TITLE.len() as u16);
+    let mut rest = from_column(row(area, 0), area.x + 2 + title.len() as u16);
     for (mark, ink, name, _) in PARTS {
         let mark = if paint.theme.marks_lines() { mark } else { paint.glyphs().bars[7] };
         rest = from_column(
@@ -94,7 +92,7 @@ fn largest(spent: &TimeSpent, short: bool) -> String {
 
 /// Returns a heading for a bar: `PING, 5 s: wire 97 %`.
 pub fn heading(spent: &TimeSpent) -> String {
-    format!("{}, 5 s: {}", spent.request, largest(spent, true))
+    format!("{}, {}: {}", spent.request, spent.period(), largest(spent, true))
 }
 
 #[cfg(test)]
@@ -115,6 +113,7 @@ mod tests {
             execution_us: Some(1000.0),
             error_us: 300.0,
             in_flight: Some(2.0),
+            period_s: 5.0,
         };
         let lines = |width, spent: &TimeSpent| {
             let mut buffer = Buffer::empty(Rect::new(0, 0, width, 2));
@@ -133,7 +132,8 @@ mod tests {
         assert_eq!(narrow[1].trim_end(), " PING       oowwwwwwwwwwwssssxx  10.0 ms ± 300 µs    wire 60 %");
         let wide = lines(120, &spent);
         assert!(wide[1].contains("wire 60 %") && wide[1].contains("2.0 in flight"), "{wide:?}");
-        let unknown = TimeSpent { execution_us: None, waits_us: 7000.0, ..spent };
+        let unknown = TimeSpent { execution_us: None, waits_us: 7000.0, period_s: 1.42, ..spent };
         assert!(lines(78, &unknown)[1].contains("  in the server 50 %"));
+        assert!(lines(78, &unknown)[0].contains("where the time goes, 1.4 s o ours"));
     }
 }

@@ -65,5 +65,5 @@ pub use cause::{Cause, Delay};
 pub use episodes::{Episode, Episodes};
 pub use finding::{Finding, Severity};
 pub use findings::Findings;
-pub use spent::{SPENT_TITLE, TimeSpent};
+pub use spent::TimeSpent;
 pub use whole::{of_segment, of_segment_in, of_session, our_limit};

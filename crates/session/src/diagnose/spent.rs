@@ -24,12 +24,14 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::now::{COMMANDS_S, RecentState};
+use super::{
+    now::{COMMANDS_S, RecentState},
+    window::length_s,
+};
 use crate::{session::Interval, units};
 
-/// The title of the estimates, with their period. All screens and lines use this title. [`COMMANDS_S`] has room for
-/// five polls.
-pub const SPENT_TITLE: &str = "where the time goes, 5 s";
+/// The longest shown period of the estimates, in seconds. [`COMMANDS_S`] has room for five polls.
+const PERIOD_S: f64 = 5.0;
 /// The largest number of commands that have their own estimate.
 const NAMED: usize = 8;
 /// The smallest share of the main thread's time for an estimate of another client's command.
@@ -55,6 +57,8 @@ pub struct TimeSpent {
     /// The mean number of requests that are sent and unanswered, by Little's law: the rate times the mean time without
     /// the delay before sending. `None` without load.
     pub in_flight: Option<f64>,
+    /// The length of the measured period, in seconds.
+    pub period_s: f64,
 }
 
 /// The times that the PINGs measure, in microseconds.
@@ -66,6 +70,8 @@ struct PingPath {
     is_known: bool,
     wire_us: f64,
     error_us: f64,
+    /// The length of the measured period, in seconds.
+    period_s: f64,
 }
 
 impl TimeSpent {
@@ -96,6 +102,18 @@ impl TimeSpent {
         })
     }
 
+    /// Returns the title of these estimates, with the length of the measured period. All screens and lines use this
+    /// title.
+    pub fn title(&self) -> String {
+        format!("where the time goes, {}", self.period())
+    }
+
+    /// Returns the length of the measured period as text: `5 s`, or `1.4 s` soon after the start.
+    pub fn period(&self) -> String {
+        let digits = usize::from(self.period_s < PERIOD_S);
+        format!("{:.digits$} s", self.period_s)
+    }
+
     /// Returns the mean time of a request, in microseconds.
     pub fn total_us(&self) -> f64 {
         self.ours_us + self.wire_us + self.waits_us + self.execution_us.unwrap_or_default()
@@ -118,7 +136,9 @@ impl PingPath {
         let ((send_us, kernel_us, pickup_us), is_known) = now.pings.mean_parts_us(COMMANDS_S)?;
         let wire_us = now.pings.fastest_ns(COMMANDS_S) as f64 / 1e3;
         let error_us = (now.pings.now?.p50_ns as f64 / 1e3 - wire_us).max(0.0);
-        Some(Self { send_us, kernel_us, pickup_us, is_known, wire_us, error_us })
+        let segment = now.segment.as_ref().filter(|segment| segment.knobs.load);
+        let period_s = segment.map_or(now.t_s, |_| length_s(now.last(COMMANDS_S, 0))).min(PERIOD_S);
+        Some(Self { send_us, kernel_us, pickup_us, is_known, wire_us, error_us, period_s })
     }
 
     /// Returns the estimate of a request that takes `ours_us` in redyno and `away_us` outside of redyno.
@@ -134,6 +154,7 @@ impl PingPath {
             execution_us,
             error_us: self.error_us.min(in_server_us),
             in_flight: None,
+            period_s: self.period_s,
         }
     }
 

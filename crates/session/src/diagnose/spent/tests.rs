@@ -49,6 +49,9 @@ fn five_milliseconds_are_found_where_they_were_spent() {
     assert!(share(&waits, "waits in the server") > 0.9, "{waits}");
     let unknown = spent(seconds(4, |second| second.ping = pings(20_000))).remove(0);
     assert_eq!(unknown.execution_us, None, "memcached and HTTP services report no times: {unknown}");
+    assert_eq!([&wire, &unknown].map(TimeSpent::title), ["where the time goes, 4.0 s"; 2]);
+    let long = spent(seconds(9, |second| second.ping = pings(20_000))).remove(0);
+    assert_eq!(long.title(), "where the time goes, 5 s");
     assert_eq!(
         wire.to_string(),
         "PING 5.16 ms: ours 1.0 %, wire 99 %, waits in the server 0.4 %, execution 0.02 %; ± 1.33 µs"
