@@ -6,12 +6,14 @@ use crate::{gauge::Gauge, units};
 
 /// From this number of new connections per second on, the finding is a note.
 const SOME: f64 = 200.0;
-/// From this number of new connections per second on, the finding is a warning. A connection takes about 50
-/// µs of the main thread's time.
+/// From this number of new connections per second on, the finding is a warning. A connection takes about 100 µs of the
+/// main thread's time, and with TLS more than 1 ms.
 const MANY: f64 = 1000.0;
 /// The largest number of commands per connection for this finding. redyno then attributes the main thread's time
 /// outside of commands to connecting.
 const FEW: f64 = 3.0;
+/// The finding is a warning when connecting takes at least this share of the main thread's time.
+const MUCH: f64 = 0.25;
 /// The finding is a problem when connecting takes at least this share of the main thread's time.
 const MOST: f64 = 0.5;
 
@@ -23,10 +25,11 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let each = now.gauge(Gauge::OpsPerS).map(|ops| ops / per_s);
     let other = now.gauge(Gauge::Cpu).map_or(0.0, |cpu| cpu - in_commands(now).unwrap_or_default());
     let explains = if each.is_some_and(|each| each <= FEW) { other.max(0.0) } else { 0.0 };
-    let severity = match per_s >= MANY {
-        true if explains >= MOST => Severity::Problem,
-        true => Severity::Warning,
-        false => Severity::Note,
+    let severity = match explains {
+        MOST.. => Severity::Problem,
+        MUCH.. => Severity::Warning,
+        _ if per_s >= MANY => Severity::Warning,
+        _ => Severity::Note,
     };
     let before = now.usual(Gauge::NewConnections).filter(|usual| *usual * 3.0 <= per_s);
     let before = before.map_or_else(String::new, |usual| format!(", {} before", units::count(usual)));
@@ -101,6 +104,32 @@ mod tests {
         let (core, connections) = ("core taken", "connections");
         assert_eq!(rules(0.7, 0.2), [(connections, Severity::Problem), (core, Severity::Warning)]);
         assert_eq!(rules(0.3, 0.6), [(core, Severity::Problem), (connections, Severity::Warning)]);
+    }
+
+    /// The figures of a Redis server with TLS: 300 new connections a second take 44 % of its main thread's time.
+    #[test]
+    fn a_few_hundred_connections_are_more_than_a_note_if_they_take_much_of_the_servers_time() {
+        let severity = |cpu| {
+            let found = first(9, move |second| {
+                second.status.command_stats.clear();
+                second.status.gauges.set(Gauge::NewConnections, Some(300.0));
+                second.status.gauges.set(Gauge::OpsPerS, Some(600.0));
+                second.status.gauges.set(Gauge::Cpu, Some(cpu));
+            });
+            found.severity
+        };
+        assert_eq!([0.05, 0.44, 0.69].map(severity), [Severity::Note, Severity::Warning, Severity::Problem]);
+    }
+
+    #[test]
+    fn a_short_poll_at_the_end_of_a_session_is_no_sample() {
+        let rush = |last_s| {
+            found(3, move |second| {
+                second.status.gauges.set(Gauge::NewConnections, Some(4800.0));
+                second.status.poll_s = Some(if second.n == 2 { last_s } else { 1.0 });
+            })
+        };
+        assert_eq!((rush(1.0).len(), rush(0.2).len()), (1, 0));
     }
 
     #[test]

@@ -31,6 +31,8 @@ const FRESH_S: f64 = 3.5;
 /// A finding begins after this number of samples above its threshold, and ends after the same number of samples below
 /// the threshold.
 const STEADY: usize = 3;
+/// A shorter time between two polls, in seconds, is no sample.
+const SHORTEST_S: f64 = 0.5;
 /// The smallest share of the time from which the server counts as busy.
 pub(super) const BUSY: f64 = 0.8;
 
@@ -118,7 +120,10 @@ impl RecentState {
         match record {
             Record::Ping(span) => self.pings.push(span.t_s, &span.body),
             Record::Server(moment) => {
-                self.rates.push(moment.t_s, moment.body.rates());
+                // The last poll of a session may follow shortly after the one before.
+                if moment.body.poll_s.is_none_or(|s| s >= SHORTEST_S) {
+                    self.rates.push(moment.t_s, moment.body.rates());
+                }
                 let mut status = moment.body.clone();
                 status.clients.take().into_iter().for_each(|list| self.lists.push(moment.t_s, list));
                 self.statuses.push(moment.t_s, status);
@@ -126,9 +131,8 @@ impl RecentState {
             Record::Host(moment) => self.hosts.push(moment.t_s, moment.body.clone()),
             Record::Event(event) => {
                 self.events.push(event.t_s, event.what.clone());
-                if matches!(event.what, EventKind::Restarted) {
-                    self.restarted_s = Some(event.t_s);
-                }
+                let is_restart = matches!(event.what, EventKind::Restarted);
+                self.restarted_s = is_restart.then_some(event.t_s).or(self.restarted_s);
                 self.session.as_mut().map(|session| session.follow(record));
             }
             Record::Session(session) => self.session = Some(session.clone()),
@@ -139,11 +143,8 @@ impl RecentState {
             }
             Record::Interval(interval) if self.is_of(interval) => {
                 self.backlog.push(interval);
-                self.parts.push(Interval {
-                    commands: [].into(),
-                    nodes: [].into(),
-                    ..Interval::clone(interval)
-                });
+                let (commands, nodes) = Default::default();
+                self.parts.push(Interval { commands, nodes, ..Interval::clone(interval) });
                 let kept = self.last(COMMANDS_S, 1).len() + 1;
                 self.parts.drain(..self.parts.len() - kept);
             }
