@@ -1,6 +1,6 @@
 //! Recordings for tests of findings: the records of some seconds of a healthy server, with changes.
 
-use super::{Finding, Findings};
+use super::{Finding, Findings, Severity};
 use crate::{
     events::EventKind,
     gauge::{Gauge, Gauges},
@@ -136,7 +136,10 @@ pub(super) fn found_on(server: &str, n: u32, change: impl Fn(&mut Second)) -> Ve
         server.clone_into(&mut session.target.server);
     }
     records.iter().for_each(|record| drop(findings.push(record)));
-    findings.now()
+    let all = findings.now();
+    let advised = |finding: &Finding| finding.severity == Severity::Note || !finding.next.is_empty();
+    assert!(all.iter().all(advised), "a finding without a next step: {all:#?}");
+    all
 }
 
 /// Returns the only finding at the end of these seconds.

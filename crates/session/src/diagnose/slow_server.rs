@@ -20,6 +20,9 @@ use crate::{session::Record, units};
 const WAITS_NS: u64 = 200_000_000;
 /// redyno's threads count as waking on time if the wait of a PING is at least this many times their largest delay.
 const PART: u64 = 5;
+/// The advice, because no other finding names a cause.
+const NEXT: &str =
+    "no figure names the cause: check the server's log and machine, and the network, at this time";
 /// The number of stored reports of the wake probe, one for each tick (quarter second). A report of the ping probe
 /// covers at most four ticks, and the tick before these ticks is needed too.
 const WAKES: usize = 5;
@@ -35,14 +38,15 @@ impl Rule for SlowServer {
         "slow server"
     }
 
-    fn push(&mut self, record: &Record, _: &RecentState, _: bool) -> RuleVerdict {
+    fn push(&mut self, record: &Record, now: &RecentState, _: bool) -> RuleVerdict {
         self.probes.push(record);
+        let waited_s = self.probes.ping.map_or(0.0, |(_, waited_ns)| waited_ns as f64 / 1e9);
         let found = self.probes.slow.clone().map(|known_by| Finding {
             severity: Severity::Problem,
             is_symptom: true,
             is_brief: true,
-            evidence: vec![known_by],
-            ..Finding::new(self.name(), self.name(), "the server is slow")
+            since_s: (now.t_s - waited_s).max(0.0),
+            ..Finding::new(self.name(), self.name(), "the server is slow").with([Some(known_by)], NEXT)
         });
         found.into()
     }
