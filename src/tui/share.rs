@@ -24,7 +24,7 @@ use ratatui::layout::Rect;
 use super::{screens, svg, theme::Theme};
 use crate::{
     app::{FileDestination, FileForm, FileRequest, Model, Picture, WrittenFile},
-    export::OneSegment,
+    export::{OneSegment, Rows},
     report::{Report, ReportSource},
     session::{SessionFileError, SessionRecords, SessionWriter, Sink, fresh_file},
     units, untrusted,
@@ -159,12 +159,15 @@ fn make(outgoing: &FileRequest, kept: &mut SessionRecords, folder: &Path) -> Fil
     };
     let writer = new_file(outgoing, folder, sink).map_err(|error| error.to_string())?;
     let path = writer.path().to_owned();
-    let size = write(outgoing, kept, writer).inspect_err(|_| {
+    let (size, has_row) = write(outgoing, kept, writer).inspect_err(|_| {
         // If the unfinished file cannot be removed, the first error is reported.
         let _ = std::fs::remove_file(&path);
     })?;
     let (shown, path) = (untrusted::path(&path), whole(&path)?);
-    Ok(WrittenFile { path, message: format!("{shown}: {outgoing}, {}", units::bytes(size)) })
+    let lack = rows(outgoing).filter(|_| !has_row);
+    let lack =
+        lack.map_or_else(String::new, |rows| format!("; the session has no such row ({})", rows.about()));
+    Ok(WrittenFile { path, message: format!("{shown}: {outgoing}, {}{lack}", units::bytes(size)) })
 }
 
 fn new_file(
@@ -180,20 +183,30 @@ fn new_file(
     }
 }
 
-/// Writes the requested records. Returns the number of bytes.
+/// Returns the kind of rows; `None` if the rows of the file are fixed.
+fn rows(outgoing: &FileRequest) -> Option<Rows> {
+    match outgoing.form {
+        FileForm::Figures(format, rows) if format.has_rows() => Some(rows),
+        _ => None,
+    }
+}
+
+/// Writes the requested records. Returns the number of bytes, and whether there was a row of the requested kind.
 fn write(
     outgoing: &FileRequest,
     kept: &mut SessionRecords,
     mut writer: SessionWriter,
-) -> Result<u64, String> {
+) -> Result<(u64, bool), String> {
+    let (rows, mut has_row) = (rows(outgoing), false);
     let mut segment = outgoing.segment.map(OneSegment::numbered);
     for record in kept.records().map_err(|error| error.to_string())? {
         let record = record.map_err(|error| error.to_string())?;
         if segment.as_mut().is_none_or(|segment| segment.has(&record)) {
+            has_row |= record.is_of(0) && rows.is_some_and(|rows| rows.has_row_of(&record));
             writer.write(&record).map_err(|error| error.to_string())?;
         }
     }
-    writer.finish().map_err(|error| error.to_string())
+    Ok((writer.finish().map_err(|error| error.to_string())?, has_row))
 }
 
 /// Returns the absolute path.
@@ -207,7 +220,7 @@ fn whole(path: &Path) -> Result<String, String> {
 mod tests {
     use super::*;
     use crate::{
-        export::{CSV, Rows},
+        export::CSV,
         knobs::Knobs,
         session::{Interval, Record, Segment, ServerIdentity, SessionStart, line},
     };
@@ -284,6 +297,19 @@ mod tests {
         let named = csv(None, FileDestination::Named("b.csv".to_owned()));
         assert_eq!(lines(&make(&named, &mut kept, folder.path()).unwrap()), 3);
         assert!(make(&named, &mut kept, folder.path()).unwrap_err().contains("b.csv is there already"));
+        let form = FileForm::Figures(CSV, Rows::Nodes);
+        let empty = FileRequest { form, ..csv(None, FileDestination::Named("nodes.csv".to_owned())) };
+        let said = make(&empty, &mut kept, folder.path()).unwrap().message;
+        assert!(
+            said.ends_with(&format!("; the session has no such row ({})", Rows::Nodes.about())),
+            "{said}"
+        );
+        assert!(
+            !make(&csv(None, FileDestination::Fresh("c".to_owned())), &mut kept, folder.path())
+                .unwrap()
+                .message
+                .contains("no such row")
+        );
     }
 
     #[test]
