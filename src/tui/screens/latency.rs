@@ -73,14 +73,14 @@ fn knob_rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) ->
 }
 
 /// Returns the number of rows for the table of commands, at most a third of `area`. Under load, returns 0 if the
-/// table of percentiles already has a column for each operation.
+/// table of percentiles already has a column for each operation, and without commands.
 fn command_rows(area: Rect, model: &Model, reading: &Reading) -> u16 {
     let commands = match model.subject() {
         Subject::Load => results::count(reading),
         Subject::Server => reading.commands_minute().stats.len(),
     };
     let is_shown = model.subject() == Subject::Load && commands <= results::FEW;
-    if is_shown { 0 } else { (commands as u16 + 1).min(area.height / 3) }
+    if is_shown || commands == 0 { 0 } else { (commands as u16 + 1).min(area.height / 3) }
 }
 
 fn all(paint: &mut Paint, area: Rect, model: &Model, series: &[LatencySeries]) {

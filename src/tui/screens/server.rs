@@ -96,6 +96,10 @@ fn over_time<'a>(paint: &mut Paint, area: Rect, model: &'a Model, reading: &'a R
     let axis = if area.height > 5 { AXIS } else { 0 };
     let area = Rect { width: area.width - 1, ..area };
     paint.rule(row(area, 0), "over time");
+    if let Some(status) = reading.status().filter(|status| !status.body.dialect().has_keys()) {
+        paint.text(row(area, 1), &status.body.without(server_figures::OWN), Ink::Faint);
+        return;
+    }
     let place = Rect { y: area.y + 1, height: area.height - 1 - axis, ..area };
     probes::gauges(paint, place, &lanes, &GAUGES);
     let foot = Rect { y: area.bottom() - axis, height: axis, ..area };

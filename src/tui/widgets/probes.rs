@@ -9,6 +9,7 @@ use ratatui::layout::Rect;
 use super::{
     ChartContext,
     figures::{NONE, decade, figure, part_figure, ping_figure, trimmed},
+    value_axis::top_of_bytes,
 };
 use crate::{
     app::Subject,
@@ -120,9 +121,12 @@ pub fn about() -> impl Iterator<Item = (String, &'static str)> {
 pub fn draw(paint: &mut Paint, plan: &ScreenPlan, lanes: &ChartContext) {
     let mut area = plan.probes;
     let scale = lanes.log_scale();
+    // Without figures of the server, the lanes show only what redyno measures itself.
+    let is_bare = lanes.reading.status().is_some_and(|status| !status.body.dialect().has_keys());
     if plan.probe_rule {
         let (from, to) = (decade(scale.lowest_ns), decade(scale.highest_ns));
         let title = match lanes.subject {
+            _ if is_bare => format!("probes: log scale from {from} to {to}"),
             Subject::Load => format!("probes: log scale from {from} to {to}; server: from 0"),
             Subject::Server if plan.probe_rows > 1 => {
                 format!("server: from 0; wake: log scale from {from} to {to}")
@@ -134,8 +138,10 @@ pub fn draw(paint: &mut Paint, plan: &ScreenPlan, lanes: &ChartContext) {
     }
     let rows = plan.probe_rows;
     let room = area.height.checked_div(rows).unwrap_or(0).min(PROBE_LANES);
-    let needed = LaneContent::needed(lanes.subject, lanes.rate_due().is_some(), lanes.has_receivers());
-    stack(paint, area, lanes, &needed[..room.into()], rows);
+    let subject = if is_bare { Subject::Load } else { lanes.subject };
+    let needed = LaneContent::needed(subject, lanes.rate_due().is_some(), lanes.has_receivers());
+    let needed = needed.into_iter().filter(|lane| !is_bare || !matches!(lane, Of(_)));
+    stack(paint, area, lanes, &needed.take(room.into()).collect::<Vec<_>>(), rows);
 }
 
 /// Draws as many lanes of the server's `gauges` as fit into `area`. The most important gauges come first in `gauges`.
@@ -241,13 +247,6 @@ fn of_gauge(gauge: Gauge, lanes: &ChartContext, rows: u16) -> ProbeLane {
         range,
         ..ProbeLane::new(Ink::Server, cells, [now.unwrap_or_else(|| NONE.to_owned()), String::new()])
     }
-}
-
-/// Returns the top of a scale for bytes, a round number of bytes, KiB, MiB or a larger unit.
-fn top_of_bytes(highest: f64) -> f64 {
-    let unit = 1024_f64.powf((highest.max(1.0).log2() / 10.0).floor());
-    let top = linear_top(highest / unit);
-    unit * if top < 1000.0 { top } else { 1024.0 }
 }
 
 /// The smallest ratio to the usual level that is shown. A smaller ratio is noise for many figures.
@@ -384,17 +383,5 @@ pub fn draw_column(paint: &mut Paint, plot: Rect, x: u16, cell: LaneCell, ink: I
                 paint.bar(x, bottom.saturating_sub(full as u16), glyphs.bars[step % 8 - 1], ink);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_scale_of_bytes_ends_at_a_round_number_in_its_unit() {
-        let tops =
-            [900.0, 1_024_000.0, 1_600_000.0].map(|highest| units::bytes(top_of_bytes(highest) as u64));
-        assert_eq!(tops, ["1.00 KiB", "1.00 MiB", "1.60 MiB"]);
     }
 }

@@ -82,7 +82,7 @@ pub fn flowing(status: &Status, gauges: &[Gauge], width: u16) -> Flowing {
 impl Flowing {
     /// Returns the number of lines.
     pub fn rows(&self) -> u16 {
-        self.lines.len() as u16
+        if self.figures.is_empty() { 0 } else { self.lines.len() as u16 }
     }
 
     /// Draws as many lines as fit.
@@ -94,7 +94,7 @@ impl Flowing {
 }
 
 /// The name of the figures that a server with an HTTP interface does not report.
-const OWN: &str = "figures of the server itself";
+pub const OWN: &str = "figures of the server itself";
 
 /// Draws the server's own figures in one line. If not all figures fit, the least important figures are left out.
 pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
@@ -107,6 +107,9 @@ pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
     };
     let figures: Vec<_> = IN_A_LINE.into_iter().filter_map(figure).collect();
     let x = paint.parts(area, &[(" server", Ink::Strong), ("  ", Ink::Text)]);
+    if !status.body.dialect().has_keys() {
+        paint.text(from_column(area, x), &status.body.without(OWN), Ink::Faint);
+    }
     // There is a blank column between the last figure and the edge.
     let first = flow(&figures, area.width.saturating_sub(10)).swap_remove(0);
     paint_line(paint, from_column(area, x), &figures[first]);

@@ -165,6 +165,9 @@ fn clients(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     groups.sort_by_key(|group| Reverse((group.commands, group.new, group.clients)));
     groups.truncate(MOST);
     let rows = flowing.rows().min(4);
+    if rows == 0 && groups.is_empty() {
+        return;
+    }
     let place = section(paint, rest, "clients", rows + groups.len() as u16);
     flowing.draw(paint, Rect { width: area.width, height: rows.min(place.height), ..place });
     for (n, group) in (rows..).zip(groups) {

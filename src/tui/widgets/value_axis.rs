@@ -20,7 +20,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{AxisScale, ValueAxis},
-    tui::{Dots, Ink, Paint, row},
+    tui::{Dots, Ink, Paint, linear_top, row},
 };
 
 /// Returns a logarithmic axis from one round value to another. An axis between round values does not move while the
@@ -232,9 +232,17 @@ impl ClippedMarks<'_> {
     }
 }
 
+/// Returns the top of a scale for bytes, a round number of bytes, KiB, MiB or a larger unit.
+pub(super) fn top_of_bytes(highest: f64) -> f64 {
+    let unit = 1024_f64.powf((highest.max(1.0).log2() / 10.0).floor());
+    let top = linear_top(highest / unit);
+    unit * if top < 1000.0 { top } else { 1024.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units;
 
     fn labelled(low: f64, high: f64, rows: u16, spread: AxisScale) -> Vec<f64> {
         let mut values: Vec<_> =
@@ -281,5 +289,12 @@ mod tests {
         assert_eq!(clipped(&[]).peaks(&columns, |value| value), [(2, 9), (6, 5)]);
         assert_eq!(clipped(&[]).peaks(&columns, |value| u64::MAX - value), [(1, 3), (6, 5)]);
         assert_eq!(clipped(&[2, 5]).peaks(&columns, |value| value), [(2, 9), (6, 5), (1, 3)]);
+    }
+
+    #[test]
+    fn a_scale_of_bytes_ends_at_a_round_number_in_its_unit() {
+        let tops =
+            [900.0, 1_024_000.0, 1_600_000.0].map(|highest| units::bytes(top_of_bytes(highest) as u64));
+        assert_eq!(tops, ["1.00 KiB", "1.00 MiB", "1.60 MiB"]);
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     app::Screen,
-    server::{Estimate, KeyAmount, KeyReport, PrefixEstimate},
+    server::{Estimate, KeyAmount, KeyReport, PrefixEstimate, Status},
 };
 
 fn monitor(width: u16, height: u16) -> Model {
@@ -27,6 +27,46 @@ fn without_load_the_latency_screen_shows_ping_and_the_commands_of_all_clients() 
     let mut model = monitor(120, 36);
     model.screen = Screen::Latency;
     snapshot("monitor_latency", &model, (120, 36));
+}
+
+#[test]
+fn a_server_without_figures_of_its_own_has_no_empty_panels() {
+    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+    let records = fixture::monitored().into_iter().map(|record| match record {
+        Record::Session(mut session) => {
+            session.target.server = "http 1.1".to_owned();
+            Record::Session(session)
+        }
+        Record::Server(mut moment) => {
+            moment.body = Status { name: "http".to_owned(), poll_s: Some(1.0), ..Status::default() };
+            Record::Server(moment)
+        }
+        record => record,
+    });
+    deliver(&mut model, records.collect());
+    for (width, height) in [(120, 36), (80, 24)] {
+        let mut text = |screen| {
+            model.screen = screen;
+            let columns = super::super::plan(Rect::new(0, 0, width, height), &model).chart_columns();
+            update(&mut model, Msg::Columns(columns));
+            let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
+            super::lines(&drawn(&model, theme, width, height)).join("\n")
+        };
+        let overview = text(Screen::Overview);
+        let is_empty =
+            |line: &str| [" in ", " mem ", " hits ", " cpu "].iter().any(|name| line.starts_with(name));
+        assert!(!overview.lines().any(is_empty) && !overview.contains("─ clients"), "{overview}");
+        assert!(overview.lines().any(|line| line.starts_with(" ping ")), "{overview}");
+        assert_eq!(
+            overview.matches("server  HTTP has no figures of the server itself").count(),
+            1,
+            "{overview}"
+        );
+        let latency = text(Screen::Latency);
+        assert!(!latency.contains("─ commands"), "{latency}");
+        let server = text(Screen::Server);
+        assert_eq!(server.matches("HTTP has no figures of the server").count(), 2, "{server}");
+    }
 }
 
 #[test]
