@@ -5,7 +5,7 @@ use crate::{
     protocol::Dialect,
     runner::{SessionPlan, UsageError},
     session::running::KeyOwner,
-    units::{bytes, count_with_noun, percent},
+    units::{bytes, count_with_noun, grouped, percent},
     untrusted,
     workload::{DatasetPreview, KeyNames, KeysPreview, PrefillPreview, Preview, PreviewInput},
 };
@@ -60,7 +60,7 @@ fn head(knobs: &Knobs, dialect: Dialect) -> String {
     let think = knobs.think.map(|think| format!("think {think}"));
     let rests: String = think.into_iter().chain(knobs.renewal()).map(|words| format!(", {words}")).collect();
     let clients = count_with_noun(knobs.clients.into(), "client");
-    format!("{title}\n{spoken}, {clients}, pipeline {}{rests}\n", knobs.pipeline)
+    format!("{title}\n{spoken}, {clients}, pipeline {}{rests}\n", grouped(knobs.pipeline.into()))
 }
 
 /// Returns the line about connections to a cluster. The line is empty if the plan does not limit these connections.
