@@ -114,14 +114,15 @@ fn push_number(bytes: &mut Vec<u8>, number: i64) {
 }
 
 thread_local! {
-    // A compressor has 300 kB. Allocating it takes longer than compressing a distribution.
-    static REPEATED: RefCell<CompressorOxide> = compressor(CompressionStrategy::Default);
-    static SELDOM: RefCell<CompressorOxide> = compressor(CompressionStrategy::HuffmanOnly);
+    // A compressor has 300 kB. Allocating it takes longer than compressing a distribution. It is boxed, because every
+    // thread has space for its thread-local values, even a thread that compresses nothing.
+    static REPEATED: RefCell<Box<CompressorOxide>> = compressor(CompressionStrategy::Default);
+    static SELDOM: RefCell<Box<CompressorOxide>> = compressor(CompressionStrategy::HuffmanOnly);
 }
 
 /// Creates a compressor of the highest level (9) in the zlib format (15 bits of window).
-fn compressor(strategy: CompressionStrategy) -> RefCell<CompressorOxide> {
-    RefCell::new(CompressorOxide::new(create_comp_flags_from_zip_params(9, 15, strategy as i32)))
+fn compressor(strategy: CompressionStrategy) -> RefCell<Box<CompressorOxide>> {
+    RefCell::new(Box::new(CompressorOxide::new(create_comp_flags_from_zip_params(9, 15, strategy as i32))))
 }
 
 /// Compresses `body` in the zlib format.
