@@ -49,7 +49,8 @@ pub struct UsualLevel {
 pub struct Baseline {
     opened_s: f64,
     open: Vec<f64>,
-    cells: VecDeque<UsualLevel>,
+    /// The cells, oldest first. Equal neighbours are one entry with their number, because most figures rarely change.
+    cells: VecDeque<(UsualLevel, usize)>,
     /// The usual level, or `None` during the first 10 s.
     pub usual: Option<UsualLevel>,
 }
@@ -64,17 +65,28 @@ impl Baseline {
         if t_s - self.opened_s < CELL_S - 1.0 || self.open.len() < LEAST_VALUES {
             return;
         }
-        self.cells.extend(usual_level(&self.open));
+        let Some(new) = usual_level(&self.open) else { return };
         self.open.clear();
-        if self.cells.len() > CELLS {
-            self.cells.pop_front();
+        match self.cells.back_mut() {
+            Some((last, n)) if *last == new => *n += 1,
+            _ => self.cells.push_back((new, 1)),
         }
-        let levels: Vec<_> = self.cells.iter().map(|cell| cell.level).collect();
-        let within: Vec<_> = self.cells.iter().map(|cell| cell.spread).collect();
+        if self.cells.iter().map(|(_, n)| n).sum::<usize>() > CELLS
+            && let Some((_, n)) = self.cells.front_mut()
+        {
+            *n -= 1;
+            self.cells.pop_front_if(|(_, n)| *n == 0);
+        }
+        let (levels, within) = (self.each(|cell| cell.level), self.each(|cell| cell.spread));
         self.usual = usual_level(&levels).map(|between| {
             let spread = between.spread.max(quantile(&within, 0.5).unwrap_or(0.0));
             UsualLevel { spread: spread.max(between.level.abs() * LEAST_SPREAD), ..between }
         });
+    }
+
+    /// Returns a figure of each cell.
+    fn each(&self, figure: impl Fn(&UsualLevel) -> f64) -> Vec<f64> {
+        self.cells.iter().flat_map(|(cell, n)| std::iter::repeat_n(figure(cell), *n)).collect()
     }
 
     /// Returns the usual level. During the first 10 s, returns the median of the values so far, or `None` without
@@ -173,7 +185,7 @@ impl LevelWatch {
     /// Creates a watch of a figure that was 0 until `until_s`, in seconds of the session.
     pub fn after_zero(difference: ShiftThreshold, until_s: f64) -> Self {
         let zero = UsualLevel { level: 0.0, spread: 0.0 };
-        let baseline = Baseline { cells: [zero].into(), usual: Some(zero), ..Baseline::default() };
+        let baseline = Baseline { cells: [(zero, 1)].into(), usual: Some(zero), ..Baseline::default() };
         Self { baseline, last: Some((until_s, 0.0)), ..Self::new(difference) }
     }
 
@@ -362,7 +374,10 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let mut baseline = Baseline::default();
-        (0..100_000).for_each(|s| baseline.push(f64::from(s), 1.0));
+        (0..100_000).for_each(|s: u32| baseline.push(f64::from(s), f64::from(s * 7919 % 997)));
         assert!(baseline.cells.len() <= CELLS && baseline.open.len() <= 10);
+        let mut constant = Baseline::default();
+        (0..10_000).for_each(|s| constant.push(f64::from(s), 5.0));
+        assert_eq!((constant.cells.len(), constant.each(|cell| cell.level)), (1, vec![5.0; CELLS]));
     }
 }
