@@ -52,6 +52,9 @@ pub(super) fn add_neighbours(cells: &mut Vec<(u64, u64)>) {
     });
 }
 
+/// A list of at least this number of cells gets space for only an eighth more cells when it grows.
+const LONG: usize = 512;
+
 /// Adds the cells of `from` to `into`. Both lists are in ascending order. The function allocates no new list. A session
 /// adds an interval to its total four times a second. Allocating a list each time would fragment the heap. If `from` is
 /// much shorter than `into`, the function does not read most cells of `into`. The session of a fleet, for example, adds
@@ -72,6 +75,10 @@ pub(super) fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
         }
     }
     old = into.len();
+    // A session keeps hundreds of long lists that grow slowly. If their space doubled, a large part would be unused.
+    if old >= LONG && into.capacity() < old + missing {
+        into.reserve_exact(missing + old / 8);
+    }
     into.resize(old + missing, (0, 0));
     let cells = into.as_mut_slice();
     // From the end, so that no cell is overwritten before it is moved.
