@@ -244,7 +244,13 @@ impl Worker {
         let parcel = Parcel { node: Some(node), may_be_retried, ..parcel };
         match lane.and_then(|i| Some((i, self.clients.lane(i)?))) {
             Some((i, lane)) if lane.is_idle() => self.write_parcel(i, parcel),
-            Some((_, lane)) => lane.waiting.push_back(parcel),
+            Some((_, lane)) => {
+                // Nearly every lane has at most one waiting parcel, and each client has a lane to each node.
+                if lane.waiting.is_empty() {
+                    lane.waiting.reserve_exact(1);
+                }
+                lane.waiting.push_back(parcel);
+            }
             // All lanes are in use, but a lane will be idle soon.
             None => self.delay_parcel(parcel, NodeRefusal::NoLane, now_ns),
         }
