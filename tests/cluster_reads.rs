@@ -74,7 +74,8 @@ fn sums(outcome: &Outcome) -> Sums {
         match record {
             Record::Event(Event { what: EventKind::NodeJoined { address }, .. }) => addresses.push(address),
             Record::Session(session) => {
-                addresses = [session.target].into_iter().chain(session.nodes).map(|it| it.address).collect();
+                addresses =
+                    [session.target].into_iter().chain(session.nodes.to_vec()).map(|it| it.address).collect();
             }
             Record::Interval(interval) => {
                 let ops = interval.commands.into_iter().map(|(name, command)| (name, command.ops));

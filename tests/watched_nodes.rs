@@ -39,7 +39,7 @@ fn watched(args: &[&str]) -> Vec<(u16, u64)> {
     let outcome = run(&[args, &["--headless", "--json", "--duration", "1.5"]].concat()).expect_code(0);
     let records = outcome.records();
     let Some(Record::Session(session)) = records.first() else { panic!("{records:?}") };
-    let addresses = std::iter::once(&session.target).chain(&session.nodes);
+    let addresses = std::iter::once(&session.target).chain(session.nodes.iter());
     let answered = |node: u16| {
         let pings = records.iter().filter(|record| record.is_of(node));
         pings.map(|record| if let Record::Ping(span) = record { span.body.rtt.count() } else { 0 }).sum()

@@ -301,7 +301,7 @@ mod tests {
                 started: String::new(),
                 utc_offset_s: None,
                 target,
-                nodes: Vec::new(),
+                nodes: std::sync::Arc::default(),
                 members: Vec::new(),
                 host: Host::default(),
             }));

@@ -245,7 +245,10 @@ mod tests {
     fn parameters_of_another_node_are_not_set_and_the_reason_has_a_command() {
         let mut model = set();
         let at = |address: &str| ServerIdentity { address: address.to_owned(), ..ServerIdentity::default() };
-        model.push(&Record::Session(SessionStart { nodes: vec![at("b:2")], ..SessionStart::now(at("a:1")) }));
+        model.push(&Record::Session(SessionStart {
+            nodes: vec![at("b:2")].into(),
+            ..SessionStart::now(at("a:1"))
+        }));
         report(&mut model, "allkeys-lru");
         model.node = 1;
         let why = "this screen sets parameters of the first node only; run `redyno redis://b:2`";

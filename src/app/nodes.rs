@@ -221,7 +221,7 @@ mod tests {
     /// Returns a session with three primaries that run this many commands per second.
     fn model(ops: [f64; 3]) -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-        let nodes = ["b:2", "c:3"].map(identity).into();
+        let nodes = std::sync::Arc::new(["b:2", "c:3"].map(identity).to_vec());
         model.push(&Record::Session(SessionStart { nodes, ..SessionStart::now(identity("a:1")) }));
         for (node, ops) in (0..).zip(ops) {
             let gauges = Gauges::from([(Gauge::OpsPerS, ops)]);

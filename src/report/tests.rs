@@ -312,7 +312,7 @@ fn a_form_is_known_by_the_extension_of_a_file() {
 fn each_target_of_a_session_has_its_own_account() {
     let other = ServerIdentity { address: "b:2".to_owned(), ..ServerIdentity::default() };
     let own = ServerIdentity { address: "a:1".to_owned(), ..ServerIdentity::default() };
-    let start = SessionStart { nodes: vec![other], ..SessionStart::now(own) };
+    let start = SessionStart { nodes: vec![other].into(), ..SessionStart::now(own) };
     let mut records = vec![Record::Session(start)];
     for (target, ops) in [(0, 1000), (1, 3000)] {
         let segment = Record::Segment(Segment::new(0.0, 1, clients(true, 10, None)));

@@ -66,7 +66,7 @@ impl GeneratedSession {
             started: "2026-01-01T00:00:00Z".to_owned(),
             utc_offset_s: None,
             target,
-            nodes: Vec::new(),
+            nodes: std::sync::Arc::default(),
             members: Vec::new(),
             host: Host::default(),
         };

@@ -119,7 +119,9 @@ fn json_of_several_nodes() -> Value {
     let mut sink = crate::export::JSON.sink(Rows::default(), None);
     while let Some(mut record) = reader.next_record().unwrap() {
         match &mut record {
-            Record::Session(session) => session.nodes.push(session.target.clone()),
+            Record::Session(session) => {
+                std::sync::Arc::make_mut(&mut session.nodes).push(session.target.clone());
+            }
             Record::Interval(interval) => {
                 let all = || {
                     (0..2).map(|node| (node, OperationInterval { ops: 1, ..Default::default() })).collect()

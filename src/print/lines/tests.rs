@@ -27,7 +27,7 @@ fn ping(t_s: f64) -> Record {
 fn other_nodes_have_lines_with_their_address_about_events_but_not_about_figures() {
     let mut lines = Lines::default();
     let at = |address: &str| ServerIdentity { address: address.to_owned(), ..ServerIdentity::default() };
-    let session = SessionStart { nodes: vec![at("b:2")], ..SessionStart::now(at("a:1")) };
+    let session = SessionStart { nodes: vec![at("b:2")].into(), ..SessionStart::now(at("a:1")) };
     lines.push(&Record::Session(session));
     let lost = EventKind::PingLost { cause: "refused".to_owned() };
     let of_other = lines.push(&Record::Event(Event::new(3.0, lost)).at_node(1));

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn each_node_has_its_own_findings_and_lines_about_other_nodes_begin_with_their_address() {
         let at = |address: &str| ServerIdentity { address: address.to_owned(), ..ServerIdentity::default() };
-        let session = SessionStart { nodes: vec![at("b:2")], ..SessionStart::now(at("a:1")) };
+        let session = SessionStart { nodes: vec![at("b:2")].into(), ..SessionStart::now(at("a:1")) };
         let mut all = FindingsByNode::default();
         all.push(&Record::Session(session));
         let joined = EventKind::NodeJoined { address: "c:3".to_owned() };

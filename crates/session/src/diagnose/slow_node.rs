@@ -236,7 +236,7 @@ mod tests {
 
     fn session() -> SessionStart {
         let at = |address: &str| ServerIdentity { address: address.to_owned(), ..ServerIdentity::default() };
-        SessionStart { nodes: vec![at("b:2"), at("c:3")], ..SessionStart::now(at("a:1")) }
+        SessionStart { nodes: vec![at("b:2"), at("c:3")].into(), ..SessionStart::now(at("a:1")) }
     }
 
     fn segment() -> Segment {

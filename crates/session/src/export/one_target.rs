@@ -1,6 +1,8 @@
 //! Selects one target of a session for an export. Without the selection, the export would mix the segments
 //! and PINGs of all nodes. The selected target and the first node of the session exchange their numbers.
 
+use std::sync::Arc;
+
 use crate::session::{Record, Sink};
 
 /// Passes the records of one target to a sink, as if this target were the first target of the session.
@@ -16,7 +18,7 @@ impl Sink for OneTarget {
             Record::Session(session) => {
                 let mut own = session.of_node(self.target);
                 if let Some(at) = usize::from(self.target).checked_sub(1).filter(|at| *at < own.nodes.len()) {
-                    own.nodes[at] = session.target.clone();
+                    Arc::make_mut(&mut own.nodes)[at] = session.target.clone();
                 }
                 self.sink.push(&Record::Session(own))
             }

@@ -288,7 +288,7 @@ fn every_format_contains_only_the_requested_target() {
         let made = |target: u16, nodes: Vec<ServerIdentity>, others: &[Record]| {
             let target_of_others = 1 - target;
             let Record::Session(start) = &own[0] else { panic!("{own:?}") };
-            let start = SessionStart { nodes, ..start.clone() };
+            let start = SessionStart { nodes: nodes.into(), ..start.clone() };
             let mut sink = format.sink_of(target, Rows::default(), None);
             let mut text = sink.push(&Record::Session(start)).concat();
             let others = others.iter().map(|record| record.clone().at_node(target_of_others));

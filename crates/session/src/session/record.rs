@@ -15,6 +15,8 @@
 //! [`Latency`](crate::stats::Latency) documents. In a record about one server, `node` is the number of the server. A
 //! record without `node` is about the first server. Usually there is only one server.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Event, Interval, Summary, whole::whole};
@@ -184,9 +186,9 @@ pub struct SessionStart {
     pub from_s: f64,
     /// The server: node 0.
     pub target: ServerIdentity,
-    /// The servers of nodes 1, 2 and so on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<ServerIdentity>,
+    /// The servers of nodes 1, 2 and so on. The copies for all nodes share the list.
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
+    pub nodes: Arc<Vec<ServerIdentity>>,
     /// The servers that get load but are not nodes of the session. In a comparison of two clusters, this list has all
     /// cluster nodes except the two targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,5 +1,7 @@
 //! Creates the first record of a session (program, target, machine and start), and the first record of each segment.
 
+use std::sync::Arc;
+
 use super::{Event, Host, Record, SCHEMA, Segment, ServerIdentity, SessionStart};
 use crate::{
     clock::{seconds, utc_offset_s},
@@ -29,7 +31,7 @@ impl SessionStart {
             utc_offset_s: utc_offset_s(now.unix_timestamp()),
             from_s: 0.0,
             target,
-            nodes: Vec::new(),
+            nodes: Arc::default(),
             members: Vec::new(),
             host: Host::this(),
         }
@@ -54,7 +56,7 @@ impl SessionStart {
         let is_next = usize::from(*node) == self.nodes.len() + 1;
         if is_next {
             let (address, tls) = (address.clone(), self.target.tls);
-            self.nodes.push(ServerIdentity { address, tls, ..ServerIdentity::default() });
+            Arc::make_mut(&mut self.nodes).push(ServerIdentity { address, tls, ..ServerIdentity::default() });
         }
         is_next
     }

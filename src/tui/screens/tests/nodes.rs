@@ -89,7 +89,7 @@ fn model_of(nodes: u16, has_load: bool) -> Model {
             .map(|record| match record {
                 Record::Session(session) => Record::Session(SessionStart {
                     target: at(0),
-                    nodes: (1..nodes).map(at).collect(),
+                    nodes: std::sync::Arc::new((1..nodes).map(at).collect()),
                     ..session
                 }),
                 record => record,

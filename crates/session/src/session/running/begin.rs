@@ -161,7 +161,8 @@ fn begin(
     let mut identities =
         targets.iter().map(|target| identity(target, commission.keys == KeyOwner::OwnServers));
     let first = SessionStart::now(identities.next().unwrap_or_default());
-    let start = SessionStart { nodes: identities.collect(), members: commission.members(), ..first };
+    let start =
+        SessionStart { nodes: Arc::new(identities.collect()), members: commission.members(), ..first };
     let owner = owner(&start);
     let nodes = (0..).zip(commission.targets());
     let nodes = nodes.map(|(number, target)| {
