@@ -102,7 +102,7 @@ fn every_field_of_a_recording_is_described() {
         busy: vec![process.clone()],
         server: Some(process),
         clock_source: "tsc".to_owned(),
-        missing: [("swap".to_owned(), "unknown".to_owned())].into(),
+        missing: std::sync::Arc::new([("swap".to_owned(), "unknown".to_owned())].into()),
     };
     fields(&serde_json::to_value(sample).unwrap(), &mut names);
     fields(&serde_json::to_value(received_and_clients()).unwrap(), &mut names);

@@ -1,6 +1,6 @@
 //! A sample of this machine and, if the server runs on it, of the server's process.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +29,9 @@ pub struct HostSample {
     /// The kernel's clock source, such as `tsc` or `kvm-clock`. The text is empty if the clock source is unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub clock_source: String,
-    /// The parts that cannot be read, each with the reason.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub missing: BTreeMap<String, String>,
+    /// The parts that cannot be read, each with the reason. Samples with the same parts may share the map.
+    #[serde(default, skip_serializing_if = "crate::stats::is_default")]
+    pub missing: Arc<BTreeMap<String, String>>,
 }
 
 /// A process of this machine.

@@ -1,6 +1,8 @@
 //! Builds a sample of this machine's figures from counters. Rates are the differences between the counters now and in
 //! the previous sample.
 
+use std::sync::Arc;
+
 use super::HostSample;
 use crate::gauge::{Gauge, Gauges};
 
@@ -55,7 +57,7 @@ impl<'a> SampleBuilder<'a> {
 
     /// Records that a part of the sample cannot be read, and why.
     pub(super) fn add_missing(&mut self, part: &str, why: impl Into<String>) {
-        self.sample.missing.insert(part.to_owned(), why.into());
+        Arc::make_mut(&mut self.sample.missing).insert(part.to_owned(), why.into());
     }
 
     /// Returns the value of `read`. If the reading has failed, records the reason and returns `None`.

@@ -205,7 +205,7 @@ impl<'a> LocatedServer<'a> {
         };
         is_first.then(|| {
             let mut sample = machine.clone();
-            sample.missing.insert("server".to_owned(), why.to_owned());
+            Arc::make_mut(&mut sample.missing).insert("server".to_owned(), why.to_owned());
             sample
         })
     }

@@ -70,7 +70,7 @@ fn nameless(sample: &mut HostSample) {
     }
     // These reasons contain process numbers and ports.
     for part in ["server", "connections", "forked child", "run delay", "server's cgroup", "threads"] {
-        sample.missing.get_mut(part).into_iter().for_each(|why| REDACTED.clone_into(why));
+        Arc::make_mut(&mut sample.missing).get_mut(part).into_iter().for_each(|why| REDACTED.clone_into(why));
     }
 }
 
@@ -245,12 +245,12 @@ mod tests {
     fn records() -> Vec<Record> {
         let text = || Some(PRIVATE.to_owned());
         let process = || Process { pid: 7, name: PRIVATE.to_owned(), state: Some('R'), ..Process::default() };
+        let missing = [("server", PRIVATE), ("swap", "none")].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let sample = HostSample {
             busy: vec![process()],
             server: Some(process()),
             clock_source: "tsc".to_owned(),
-            missing: [("server".to_owned(), PRIVATE.to_owned()), ("swap".to_owned(), "none".to_owned())]
-                .into(),
+            missing: Arc::new(missing.into()),
             ..HostSample::default()
         };
         let row = ClientRow { id: 7, address: text(), name: text(), ..ClientRow::default() };

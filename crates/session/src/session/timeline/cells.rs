@@ -211,8 +211,8 @@ impl Merge for CommandCell {
 /// The server's figures during a time slot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
-    /// The last status of the server in the time slot, without the statistics of commands. The field `commands` has the
-    /// statistics of commands.
+    /// The last status of the server in the time slot, without the statistics of commands and the calls of redyno's
+    /// control plane. The field `commands` has these statistics.
     pub last: Option<Arc<Moment<Status>>>,
     /// The last sample of redyno's machine in the time slot.
     pub host: Option<Arc<Moment<HostSample>>>,
@@ -229,13 +229,13 @@ impl ServerCell {
         let highest = status.rates();
         let commands = CommandCell::of(status);
         let mut last = moment.clone();
-        last.body.command_stats = BTreeMap::new();
+        (last.body.command_stats, last.body.own) = Default::default();
         self.merge(Self { highest, last: Some(Arc::new(last)), host: None, commands });
     }
 
-    pub(super) fn add_host(&mut self, moment: &Moment<HostSample>) {
-        let highest = moment.body.gauges.clone();
-        self.merge(Self { highest, host: Some(Arc::new(moment.clone())), ..Self::default() });
+    pub(super) fn add_host(&mut self, moment: Arc<Moment<HostSample>>) {
+        self.highest.raise(&moment.body.gauges);
+        keep_later(&mut self.host, Some(moment));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    sync::Arc,
     time::Duration,
 };
 
@@ -82,7 +83,7 @@ pub struct Timeline {
     pub(super) intrinsic_run: Option<IntrinsicRun>,
     pub(super) server: History<ServerCell>,
     pub(super) status: Option<Moment<Status>>,
-    pub(super) host: Option<Moment<HostSample>>,
+    pub(super) host: Option<Arc<Moment<HostSample>>>,
     /// The usual levels of the figures. The timeline drops the level shifts (lasting changes) that it finds, because
     /// the records already contain level shifts as events.
     pub(super) watches: FigureWatches,
@@ -195,9 +196,15 @@ impl Timeline {
             }
             Record::Server(moment) => self.push_status(moment),
             Record::Host(moment) => {
-                self.server.entry(moment.t_s, moment.body.sample_s.unwrap_or_default()).add_host(moment);
+                let mut host = (**moment).clone();
+                if let Some(last) = self.host.as_ref().filter(|last| last.body.missing == host.body.missing) {
+                    host.body.missing = Arc::clone(&last.body.missing);
+                }
+                let host = Arc::new(host);
+                let length_s = moment.body.sample_s.unwrap_or_default();
+                self.server.entry(moment.t_s, length_s).add_host(Arc::clone(&host));
                 self.segments.push_gauges(|means| means.push_host(&moment.body));
-                self.host = Some((**moment).clone());
+                self.host = Some(host);
                 self.advance(moment.t_s);
             }
             Record::Event(event) => {

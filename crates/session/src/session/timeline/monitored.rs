@@ -101,7 +101,7 @@ impl Timeline {
         if let Some(why) = self.latest().ping_timing().and_then(crate::probe::Timing::obstacle) {
             unread.insert("kernel time of PING".to_owned(), why.to_owned());
         }
-        unread.extend(self.latest().host().into_iter().flat_map(|host| host.body.missing.clone()));
+        unread.extend(self.latest().host().into_iter().flat_map(|host| (*host.body.missing).clone()));
         unread
     }
 }

@@ -214,7 +214,7 @@ impl<'a> Reading<'a> {
     /// Returns the last sample of redyno's machine before the moment.
     pub fn host(&self) -> Option<&'a Moment<HostSample>> {
         if self.is_latest {
-            return self.timeline.host.as_ref();
+            return self.timeline.host.as_deref();
         }
         self.last_cell(|cell| cell.host.as_deref())
     }

@@ -55,7 +55,9 @@ fn host() -> HostSample {
         busy: vec![process.clone()],
         server: Some(process),
         clock_source: "tsc".to_owned(),
-        missing: [("swap".to_owned(), "this system has no /proc/vmstat".to_owned())].into(),
+        missing: std::sync::Arc::new(
+            [("swap".to_owned(), "this system has no /proc/vmstat".to_owned())].into(),
+        ),
     }
 }
 
