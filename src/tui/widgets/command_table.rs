@@ -161,9 +161,9 @@ fn split_own_commands(commands: &CommandCell) -> (Vec<(&str, CommandStat)>, Comm
     for (name, stat) in &commands.stats {
         // After a stall, the probe may send a few more PINGs than usual.
         if name == "ping" && stat.calls as f64 <= PINGS_PER_S * 1.1 * commands.length_s {
-            own.merge(&CommandStat { times: None, ..stat.clone() });
+            own.merge(&CommandStat { times: None, ..CommandStat::clone(stat) });
         } else {
-            others.push((name.as_str(), stat.clone()));
+            others.push((name.as_str(), CommandStat::clone(stat)));
         }
     }
     others.sort_by_key(|(_, stat)| std::cmp::Reverse((stat.usec, stat.calls)));
@@ -176,14 +176,14 @@ const SOON_S: f64 = 4.0;
 /// Returns whether percentiles are unknown, because the recording is old or the server does not track latencies.
 fn has_means_only(commands: &CommandCell) -> bool {
     let has_none = |stat: &CommandStat| stat.times.is_none() && stat.since_start_us.is_empty();
-    commands.length_s > SOON_S && commands.stats.values().all(has_none)
+    commands.length_s > SOON_S && commands.stats.values().all(|stat| has_none(stat))
 }
 
 /// The width of `commands by time, 60 s` in a horizontal rule.
 const ROOM_FOR_TITLE: u16 = 25;
 
 fn title(commands: &CommandCell, width: u16) -> String {
-    let has = |of: fn(&CommandStat) -> bool| commands.stats.values().any(of);
+    let has = |of: fn(&CommandStat) -> bool| commands.stats.values().any(|stat| of(stat));
     let is_since_start = has(|stat| !stat.since_start_us.is_empty()) && !has(|stat| stat.times.is_some());
     let note = if is_since_start { ", p since its start" } else { "" };
     match commands.length_s.min(60.0) {
@@ -258,7 +258,7 @@ mod tests {
             ("ping", stat(1000, 900)),
             ("config|get", stat(400, 300)),
         ];
-        let stats = stats.map(|(name, stat)| (name.to_owned(), stat)).into();
+        let stats = stats.map(|(name, stat)| (name.to_owned(), Box::new(stat))).into();
         let commands = CommandCell { length_s: 10.0, stats, own: stat(10, 800) };
         let (others, own) = split_own_commands(&commands);
         let names: Vec<_> = others.iter().map(|(name, _)| *name).collect();

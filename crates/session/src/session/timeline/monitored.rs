@@ -43,13 +43,13 @@ impl CommandCell {
     pub fn by_time(&self) -> Vec<CommandTime> {
         let length_s = self.length_s.max(f64::MIN_POSITIVE);
         let has_times = self.stats.values().any(|stat| stat.usec > 0);
-        let of = |(name, stat): (&String, &CommandStat)| CommandTime {
+        let of = |name: &String, stat: &CommandStat| CommandTime {
             name: name.clone(),
             stat: stat.clone(),
             share: has_times.then_some(stat.usec as f64 / 1e6 / length_s),
             per_s: stat.calls as f64 / length_s,
         };
-        let mut commands: Vec<_> = self.stats.iter().map(of).collect();
+        let mut commands: Vec<_> = self.stats.iter().map(|(name, stat)| of(name, stat)).collect();
         let key = |command: &CommandTime| (command.stat.usec, command.stat.calls);
         commands.sort_by_key(|command| std::cmp::Reverse(key(command)));
         commands
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_server_without_times_of_commands_has_no_shares() {
-        let stat = |calls| CommandStat { calls, ..CommandStat::default() };
+        let stat = |calls| Box::new(CommandStat { calls, ..CommandStat::default() });
         let stats = [("get".to_owned(), stat(30)), ("set".to_owned(), stat(90))].into();
         let cell = CommandCell { stats, length_s: 3.0, ..CommandCell::default() };
         let shown: Vec<_> = cell.by_time().into_iter().map(|it| (it.name, it.share, it.per_s)).collect();
