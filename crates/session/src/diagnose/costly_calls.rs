@@ -22,6 +22,9 @@ const LARGE_SHARE: f64 = 0.60;
 
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
+    if now.in_commands() < LOW_SHARE {
+        return None;
+    }
     let commands = now.commands();
     let costly = commands.iter().find(|command| is_costly(command))?;
     // While the server waits for a core, its calls seem to take longer.

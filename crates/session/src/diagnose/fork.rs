@@ -30,12 +30,9 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
             units::bytes(bytes as u64)
         )
     });
-    let slowed = now.pings.slowed();
-    let size = now
-        .status()
-        .and_then(|status| status.text_of(Gauge::UsedMemory))
-        .map(|used| format!("{used} of data"));
     if let Some(us) = held_us {
+        let used = now.status().and_then(|status| status.text_of(Gauge::UsedMemory));
+        let size = used.map(|used| format!("{used} of data"));
         let severity = if us >= HELD_LONG_US { Severity::Problem } else { Severity::Warning };
         let held = format!("a fork paused the server for {}", units::latency(us.saturating_mul(1000)));
         let long = match (saves, rewrites) {
@@ -45,7 +42,7 @@ pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
         };
         let next =
             "write snapshots at quiet hours or on a replica (CONFIG GET save); keep less data in one server";
-        return Some(Finding::of(severity, held, long).with([size, copied, slowed], next));
+        return Some(Finding::of(severity, held, long).with([size, copied, now.pings.slowed()], next));
     }
     // If no other reason for slow PINGs is known, the child process is the most probable cause.
     let child = if saves { "writes a snapshot" } else { "rewrites the append-only file" };

@@ -28,11 +28,12 @@ pub(super) const RESTART_S: f64 = 600.0;
 const LISTS_S: f64 = 30.0;
 /// The maximum age of a sample that describes the present, in seconds.
 const FRESH_S: f64 = 3.5;
-/// A finding begins after this number of samples above its threshold, and ends after the same number of samples below
-/// the threshold.
+/// A finding begins after this number of samples above its threshold, and ends after as many samples below it.
 const STEADY: usize = 3;
 /// A shorter time between two polls, in seconds, is no sample.
 const SHORTEST_S: f64 = 0.5;
+/// The gauges of the server whose usual level a rule reads. The timeline watches all figures.
+const USUAL: [Gauge; 3] = [Gauge::EvictedKeys, Gauge::HitRate, Gauge::NewConnections];
 /// The smallest share of the time from which the server counts as busy.
 pub(super) const BUSY: f64 = 0.8;
 
@@ -57,7 +58,7 @@ pub(super) struct RecentState {
     hosts: RecentValues<host::HostSample>,
     /// The gauges of the server; counters are stored as rates per second.
     pub(super) rates: RecentValues<Gauges>,
-    /// The usual level of each gauge.
+    /// The usual levels of the gauges in [`USUAL`].
     watches: FigureWatches,
     pub(super) events: RecentValues<EventKind>,
     /// The time of the server's last restart, in seconds of the session.
@@ -106,23 +107,22 @@ pub(super) struct CommandUse {
 impl RecentState {
     /// Takes the next record.
     pub(super) fn push(&mut self, record: &Record) {
-        if let Some(t_s) = record.t_s().map(|t_s| t_s.max(self.t_s)) {
-            self.t_s = t_s;
-            self.statuses.forget(t_s);
-            self.lists.forget(t_s);
-            self.hosts.forget(t_s);
-            self.events.forget(t_s);
-        }
+        self.t_s = self.t_s.max(record.t_s().unwrap_or_default());
+        self.statuses.forget(self.t_s);
+        self.lists.forget(self.t_s);
+        self.hosts.forget(self.t_s);
+        self.events.forget(self.t_s);
         if let Record::Interval(interval) = record {
             self.answers.push(interval.t_s, AnsweredRequests::of(interval));
         }
-        self.watches.push(record);
         match record {
             Record::Ping(span) => self.pings.push(span.t_s, &span.body),
             Record::Server(moment) => {
+                let rates = moment.body.rates();
+                self.watches.push_gauges(moment.t_s, &rates, USUAL);
                 // The last poll of a session may follow shortly after the one before.
                 if moment.body.poll_s.is_none_or(|s| s >= SHORTEST_S) {
-                    self.rates.push(moment.t_s, moment.body.rates());
+                    self.rates.push(moment.t_s, rates);
                 }
                 let mut status = moment.body.clone();
                 status.clients.take().into_iter().for_each(|list| self.lists.push(moment.t_s, list));
@@ -137,6 +137,7 @@ impl RecentState {
             }
             Record::Session(session) => self.session = Some(session.clone()),
             Record::Segment(segment) => {
+                self.watches.forget(segment.t_s);
                 self.segment = Some(segment.clone());
                 self.parts.clear();
                 self.backlog = Backlog::default();
@@ -234,8 +235,8 @@ impl RecentState {
         self.hosts.since(self.t_s - window_s).filter_map(|host| host.gauges[gauge]).reduce(f64::max)
     }
 
-    /// Returns the usual value of a watched gauge; for a counter, the rate per second. During a level shift (a lasting
-    /// change of the value), the usual value is the value before the shift. Returns `None` during the first 10 s.
+    /// Returns the usual value of a gauge in [`USUAL`]; for a counter, the rate per second. During a level shift (a
+    /// lasting change), the usual value is the value before the shift. Returns `None` during the first 10 s.
     pub(super) fn usual(&self, gauge: Gauge) -> Option<f64> {
         self.watches.usual_level(&WatchedFigure::Gauge(gauge)).map(|(_, usual)| usual.level)
     }
@@ -354,8 +355,7 @@ impl RecentState {
         us / 1e6 / recent().filter_map(|status| status.poll_s).sum::<f64>().max(f64::MIN_POSITIVE)
     }
 
-    /// Returns whether this interval belongs to the current segment. A late report of a worker belongs to an
-    /// earlier segment.
+    /// Returns whether this interval belongs to the current segment. A worker's late report belongs to an earlier one.
     pub(super) fn is_of(&self, interval: &Interval) -> bool {
         self.segment.as_ref().is_some_and(|segment| segment.segment == interval.segment)
     }

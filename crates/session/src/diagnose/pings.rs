@@ -144,13 +144,16 @@ impl Pings {
     /// Returns the evidence that PING is slow, compared with its usual time or with the fastest PING; `None` if PING is
     /// not slow.
     pub(super) fn slowed(&self) -> Option<String> {
-        self.slowed_since(self.t_s - WINDOW_S)
+        self.compared(self.now?)
     }
 
     /// Returns the same evidence, but only from the PINGs after `from_s`, in seconds of the session. A cause explains
     /// no PING that was sent before the cause began.
     pub(super) fn slowed_since(&self, from_s: f64) -> Option<String> {
-        let now = PingTimes::of(&self.all(WINDOW_S.min(self.t_s - from_s)))?;
+        self.compared(PingTimes::of(&self.all(WINDOW_S.min(self.t_s - from_s)))?)
+    }
+
+    fn compared(&self, now: PingTimes) -> Option<String> {
         let p99 = units::latency(now.p99_ns);
         match self.usual.filter(|usual| is_slower(now, *usual)) {
             Some(usual) => Some(format!("PING p99 {p99}, {} before", units::latency(usual.p99_ns))),

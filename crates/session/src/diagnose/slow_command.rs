@@ -35,7 +35,7 @@ const MOST_OTHERS: usize = 2;
 pub(super) fn look(now: &RecentState, _: bool) -> Option<Finding> {
     let mut logged: Vec<_> = of_slow_log(now).into_iter().collect();
     logged.sort_by_key(|(_, calls)| Reverse(calls.us));
-    let commands = now.commands();
+    let commands = if logged.is_empty() { Vec::new() } else { now.commands() };
     let mut found = logged.iter().filter_map(|(name, calls)| of_command(now, name, calls, &commands));
     let first = found.next()?;
     let others = found.filter_map(|other| other.evidence.into_iter().next()).take(MOST_OTHERS);

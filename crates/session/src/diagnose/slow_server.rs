@@ -108,9 +108,11 @@ impl Probes {
             // With many nodes, a report of the ping probe covers several reports of the wake probe.
             let covered = self.wakes.iter().filter(|(tick, _)| tick + self.ping_ticks >= ping_tick);
             let wake_ns = covered.map(|(_, late_ns)| *late_ns).max().unwrap_or_default();
-            let (waited, woke) = (units::latency(waited_ns), units::latency(wake_ns));
             let is_slow = waited_ns >= WAITS_NS && wake_ns < waited_ns / PART;
-            self.slow = is_slow.then(|| format!("PING waited {waited}, but redyno was at most {woke} late"));
+            self.slow = is_slow.then(|| {
+                let (waited, woke) = (units::latency(waited_ns), units::latency(wake_ns));
+                format!("PING waited {waited}, but redyno was at most {woke} late")
+            });
         }
     }
 }

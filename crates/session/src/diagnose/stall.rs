@@ -131,6 +131,9 @@ impl StallRule {
         // A server that is always slow has no stall event.
         let waited_s = self.stalled_s.map_or(0.0, |_| waited_s);
         let for_s = waited_s.max(t_s - replied_s);
+        if for_s < SILENCE_S {
+            return None;
+        }
         // redyno closes connections whose requests were not answered within the timeout.
         let open = if self.is_lost { "" } else { ", although the connections are open" };
         let known_by = format!("no reply to {what} for {for_s:.1} s{open}");
@@ -154,15 +157,14 @@ impl StallRule {
             _ => NEXT.to_owned(),
         };
         let known_by = pause.map(|(_, by)| by.clone()).into_iter().chain([known_by]);
-        let stall = Finding {
+        Some(Finding {
             severity: Severity::Problem,
             explains: 1.0,
             since_s: t_s - for_s,
             evidence: known_by.collect(),
             next,
             ..Finding::new("stall", "no answer", format!("the server does not answer{why}"))
-        };
-        (for_s >= SILENCE_S).then_some(stall)
+        })
     }
 }
 

@@ -136,13 +136,7 @@ impl FigureWatches {
     }
 
     fn push_status(&mut self, moment: &Moment<Status>) -> Vec<Event> {
-        let status = &moment.body;
-        let mut gauges = status.rates();
-        let lookups = gauges[Gauge::Hits].unwrap_or(0.0) + gauges[Gauge::Misses].unwrap_or(0.0);
-        if lookups < LEAST_LOOKUPS {
-            gauges.set(Gauge::HitRate, None);
-        }
-        let mut events = self.push_gauges(moment.t_s, &gauges);
+        let mut events = self.push_gauges(moment.t_s, &moment.body.rates(), Gauge::all_watched());
         events.extend(self.push_commands(moment));
         events
     }
@@ -170,11 +164,19 @@ impl FigureWatches {
     }
 
     fn push_host(&mut self, moment: &Moment<HostSample>) -> Vec<Event> {
-        self.push_gauges(moment.t_s, &moment.body.gauges)
+        self.push_gauges(moment.t_s, &moment.body.gauges, Gauge::all_watched())
     }
 
-    fn push_gauges(&mut self, t_s: f64, gauges: &Gauges) -> Vec<Event> {
-        let known = Gauge::all_watched().filter_map(|gauge| Some((gauge, gauges[gauge]?)));
+    /// Adds those of the gauges that are `watched`. A gauge that counts events is a rate per second.
+    pub(crate) fn push_gauges(
+        &mut self,
+        t_s: f64,
+        gauges: &Gauges,
+        watched: impl IntoIterator<Item = Gauge>,
+    ) -> Vec<Event> {
+        let lookups = gauges[Gauge::Hits].unwrap_or(0.0) + gauges[Gauge::Misses].unwrap_or(0.0);
+        let has_enough = |gauge: &Gauge| *gauge != Gauge::HitRate || lookups >= LEAST_LOOKUPS;
+        let known = watched.into_iter().filter(has_enough).filter_map(|gauge| Some((gauge, gauges[gauge]?)));
         known
             .filter_map(|(gauge, value)| self.watch(&WatchedFigure::Gauge(gauge), t_s, value, None))
             .collect()
