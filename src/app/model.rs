@@ -117,6 +117,8 @@ pub struct Model {
     /// A copy of `watched` at the moment when the view of a live session was frozen.
     pub(super) held: Option<Box<FindingsByNode>>,
     pub(super) seconds: Coalesce,
+    /// Whether the results of the load by node are added once a second.
+    pub(super) by_second: bool,
     /// The number of the track that figures and tables show.
     pub node: usize,
     /// The moment that is shown.
@@ -227,6 +229,9 @@ impl Model {
 
     /// Returns the timeline of the first track, after the screen has closed.
     pub fn into_timeline(mut self) -> Timeline {
+        if self.by_second {
+            self.seconds.rest().iter().for_each(|record| self.take_parts(record));
+        }
         self.tracks.swap_remove(0).timeline
     }
 

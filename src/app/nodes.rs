@@ -1,67 +1,22 @@
 //! The nodes of a session: the rows of the Nodes screen, and the node that all other screens show.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use super::{Model, NodeRow, Screen, Tone, Track, list::moved};
 use crate::{
     events::EventKind,
     gauge::Gauge,
     protocol::SLOTS,
-    session::{Event, Record, Timeline, TimelineOptions, timeline::AgentRow},
+    session::{Event, Timeline, timeline::AgentRow},
     units,
 };
 
-/// The largest number of nodes that are shown. A recording may have more nodes.
-const MOST_TRACKS: usize = 128;
 /// A node's share of the requests is uneven if it is at least this many times the mean share.
 const UNEVEN: f64 = 1.5;
 /// The smallest difference that is not due to chance, in standard deviations of an even share of a second's requests.
 const CHANCE: f64 = 5.0;
 
 impl Model {
-    /// Adds a record of the session to the track of its node. The first record of another node begins a new track.
-    pub(super) fn take(&mut self, record: &Arc<Record>) {
-        let next = self.tracks.len();
-        let new = match &**record {
-            Record::Session(session) => session.nodes.len().min(MOST_TRACKS - 1).saturating_sub(next - 1),
-            record => {
-                usize::from(next < MOST_TRACKS && record.node().is_some_and(|node| usize::from(node) == next))
-            }
-        };
-        let options = TimelineOptions { nodes: next + new, ..self.options };
-        self.tracks.extend((0..new).map(|_| Track::new(Timeline::new(options))));
-        // The track of a node that joins later begins with the session record of this node.
-        if new == 1
-            && let Some(mut session) = self.tracks[0].timeline.session().cloned()
-            && session.follow(record)
-        {
-            self.tracks[next].push(&Record::Session(session.of_node(next as u16)));
-            if self.held.is_some() {
-                self.tracks[next].freeze();
-            }
-        }
-        let load = if self.tracks.len() > 1 { self.tracks[0].timeline.load_of_nodes(record) } else { None };
-        for (node, track) in (0..).zip(&mut self.tracks) {
-            if let (Some((interval, segments)), true) = (&load, node > 0) {
-                track.timeline.push_part(node, interval, segments);
-            }
-            match &**record {
-                Record::Session(session) => track.push(&Record::Session(session.of_node(node))),
-                // Measurements of this machine are in the first track only.
-                Record::Wake(_) | Record::Intrinsic(_) if node > 0 => {}
-                record if record.is_of(node) => track.push(record),
-                Record::Segment(segment) if segment.node == 0 => track.timeline.follow_segment(segment),
-                _ => {}
-            }
-        }
-        // The records of a file cover whole seconds already. Merged again, they would arrive a second late.
-        let seconds = match &self.playback {
-            Some(_) => vec![Arc::clone(record)],
-            None => self.seconds.push(record),
-        };
-        seconds.iter().for_each(|record| drop(self.watched.push(record)));
-    }
-
     /// Returns the screens of this session. The Nodes screen is included only if there are several nodes or any
     /// agents.
     pub fn screens(&self) -> impl Iterator<Item = Screen> {
@@ -210,7 +165,9 @@ mod tests {
         gauge::Gauges,
         knobs::Knobs,
         server::{KeyMethod, Status},
-        session::{Interval, Moment, OperationInterval, ServerIdentity, SessionStart, TimelineOptions},
+        session::{
+            Interval, Moment, OperationInterval, Record, ServerIdentity, SessionStart, TimelineOptions,
+        },
         stats::fixture::repeated,
     };
 

@@ -81,6 +81,7 @@ impl Interval {
         // There is an outage only while no agent has a connection.
         let outage_s = self.outage_s.min(other.outage_s);
         self.merge_over(other, 0.0);
+        self.add_nodes(other);
         (self.length_s, self.clients, self.outage_s) = (length_s, connected, outage_s);
         self.paused_s = self.paused_s.max(other.paused_s);
         self.ops_per_s = per_s(self.ops as f64, length_s);

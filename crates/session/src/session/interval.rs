@@ -248,6 +248,7 @@ impl Interval {
     /// added only to another drain.
     pub fn merge(&mut self, later: &Self) {
         self.merge_over(later, if self.drain { later.length_s } else { later.timed_s() });
+        self.add_nodes(later);
         self.paused_s += later.paused_s;
         let counted = if self.drain { self.ops } else { self.in_rate() };
         self.ops_per_s = per_s(counted as f64, self.length_s);
@@ -255,10 +256,17 @@ impl Interval {
 
     /// Adds the interval `later` to the sum of its segment. The length of a drain is not added.
     pub fn add(&mut self, later: &Self) {
+        self.add_whole(later);
+        self.add_nodes(later);
+    }
+
+    /// Adds the interval `later` to the sum of its segment, without its results by node and by agent.
+    pub(super) fn add_whole(&mut self, later: &Self) {
         self.merge_over(later, later.load_s());
         self.ops_per_s = per_s(self.in_rate() as f64, self.length_s);
     }
 
+    /// Adds `later`, which is `length_s` seconds long, without its results by node and by agent.
     pub(super) fn merge_over(&mut self, later: &Self, length_s: f64) {
         Client::merge(&mut self.client, self.length_s, later.client.as_ref(), length_s);
         self.t_s = self.t_s.max(later.t_s);
@@ -275,7 +283,6 @@ impl Interval {
             self.operation(label).add(later, is_open);
         }
         add_counts(&mut self.requests, &later.requests);
-        self.add_nodes(later);
     }
 
     /// Returns the measured seconds under load. Returns 0 in a drain (the time after a segment until its last reply).

@@ -10,6 +10,7 @@ use super::{
     ErrorCell, ErrorLog, ErrorSource, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingCell,
     PingWindows, Segments, ServerCell,
     history::Merge,
+    lane::forget_earlier,
     memo::Memos,
     nodes::{self, AgentStates},
     operations::PartLanes,
@@ -165,6 +166,14 @@ impl Timeline {
 
     /// Adds the next record.
     pub fn push(&mut self, record: &Record) {
+        self.push_whole(record);
+        if let Record::Interval(interval) = record {
+            self.push_by_node(interval);
+        }
+    }
+
+    /// Adds the next record, but not the results of the load by node and by agent.
+    pub fn push_whole(&mut self, record: &Record) {
         if let Some(since_s) = changes_since(record) {
             self.memos.touch(record, since_s, self.now_s);
         }
@@ -312,11 +321,6 @@ impl Timeline {
         for (stage, took) in interval.opening.stages() {
             self.openings.add(interval, &stage.to_owned(), took);
         }
-        self.nodes.push(interval, &interval.nodes);
-        self.agents.push(interval, &interval.agents);
-        if !interval.agent_states.is_empty() {
-            self.agent_states.entry(t_s, length_s).0.extend(&interval.agent_states);
-        }
         self.outages.push(t_s, length_s, interval.outage_s);
         self.segments.push(interval);
         let aside = self.segments.numbered(segment).and_then(|segment| segment.start.aside());
@@ -356,9 +360,7 @@ impl Timeline {
             return;
         }
         self.now_s = t_s;
-        while self.recent_ops.front().is_some_and(|(ended, ..)| *ended <= t_s - 0.875) {
-            self.recent_ops.pop_front();
-        }
+        forget_earlier(&mut self.recent_ops, t_s, |(t_s, length_s, _)| (*t_s, *length_s));
         self.lanes.iter_mut().for_each(|lane| lane.age(t_s));
     }
 }

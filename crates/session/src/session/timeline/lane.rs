@@ -15,8 +15,8 @@ const WINDOW_S: u64 = 60;
 pub struct Lane {
     /// The distributions of the whole session, by time and segment.
     pub(super) cells: History<BySegment>,
-    /// The distributions of the last second, each with its end in seconds.
-    pieces: VecDeque<(f64, Latency)>,
+    /// The distributions of the last second, each with its end and its length in seconds.
+    pieces: VecDeque<(f64, f64, Latency)>,
     /// The distributions of the last minute by second, oldest first. The distributions are only from the current
     /// segment.
     recent: VecDeque<(u64, Latency)>,
@@ -42,7 +42,7 @@ impl Lane {
 
     /// Returns the latencies of the current segment in the last second.
     pub fn now(&self) -> &Latency {
-        self.now.get_or_init(|| Latency::merged(self.pieces.iter().map(|(_, latency)| latency)))
+        self.now.get_or_init(|| Latency::merged(self.pieces.iter().map(|(.., latency)| latency)))
     }
 
     /// Returns the latencies of the current segment in the last 60 s.
@@ -62,7 +62,7 @@ impl Lane {
     pub(super) fn push(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
         let second = second_ending(t_s);
-        self.pieces.push_back((t_s, latency.clone()));
+        self.pieces.push_back((t_s, length_s, latency.clone()));
         self.now.take();
         self.minute.take();
         match self.recent.iter().rposition(|(known, _)| *known <= second) {
@@ -99,10 +99,7 @@ impl Lane {
 
     /// Removes the latencies that are too old for their window at `now_s`.
     pub(super) fn age(&mut self, now_s: f64) {
-        // The limit has half a tick (an eighth of a second) of slack. At the end of a second, the window thus
-        // contains all four ticks of this second.
-        while self.pieces.front().is_some_and(|(t_s, _)| *t_s <= now_s - 0.875) {
-            self.pieces.pop_front();
+        if forget_earlier(&mut self.pieces, now_s, |(t_s, length_s, _)| (*t_s, *length_s)) {
             self.now.take();
         }
         let second = second_ending(now_s);
@@ -112,6 +109,27 @@ impl Lane {
             self.minute.take();
         }
     }
+}
+
+/// Removes the measurements that ended more than a second before `now_s`. `time` returns the end and the length of a
+/// measurement. A measurement of a whole second stays until the next one arrives, which may be a tick (quarter second)
+/// late. Returns whether any was removed.
+pub(super) fn forget_earlier<T>(
+    recent: &mut VecDeque<T>,
+    now_s: f64,
+    time: impl Fn(&T) -> (f64, f64),
+) -> bool {
+    let all = recent.len();
+    while let Some((t_s, length_s)) = recent.front().map(&time) {
+        // The limit has half a tick (an eighth of a second) of slack. At the end of a second, the window thus
+        // contains all four ticks of this second.
+        let kept_s = if recent.len() > 1 { 0.875 } else { 0.625 + length_s.max(seconds(TICK_NS)) };
+        if t_s > now_s - kept_s {
+            break;
+        }
+        recent.pop_front();
+    }
+    recent.len() < all
 }
 
 /// Returns the number of the second in which a measurement ended at `t_s`. A measurement that ends exactly at
@@ -137,6 +155,19 @@ mod tests {
         lane.cut();
         lane.push(2, 130.25, 0.25, &repeated(1000, 3));
         assert_eq!((lane.now().count(), lane.minute().count()), (3, 3));
+    }
+
+    #[test]
+    fn a_whole_second_is_the_present_one_until_the_next_arrives() {
+        let mut lane = Lane::new(100, f64::INFINITY);
+        let now = |lane: &mut Lane, now_s| {
+            lane.age(now_s);
+            lane.now().count()
+        };
+        lane.push(1, 1.0, 1.0, &repeated(1000, 7));
+        assert_eq!([1.75, 2.0, 2.25].map(|now_s| now(&mut lane, now_s)), [7, 7, 7]);
+        lane.push(1, 2.0, 1.0, &repeated(1000, 9));
+        assert_eq!([2.25, 3.5, 3.75].map(|now_s| now(&mut lane, now_s)), [9, 9, 0]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     clock::{TICK_NS, seconds},
     events::EventKind,
-    session::{AgentState, OperationInterval},
+    session::{AgentState, Interval, OperationInterval},
     stats::{Blend, Latency},
 };
 
@@ -66,6 +66,17 @@ impl PartLanes<u16> {
 }
 
 impl Timeline {
+    /// Adds the results of the load by node and by agent.
+    pub fn push_by_node(&mut self, interval: &Interval) {
+        self.nodes.push(interval, &interval.nodes);
+        self.agents.push(interval, &interval.agents);
+        if !interval.agent_states.is_empty() {
+            let states = self.agent_states.entry(interval.t_s, interval.timed_s());
+            states.0.extend(&interval.agent_states);
+        }
+        self.segments.push_by_node(interval);
+    }
+
     /// Returns the total results of each node of a cluster, without warm-up and prefill.
     pub fn nodes(&self) -> BTreeMap<u16, OperationInterval> {
         sums(self.segments.iter(), |total| &total.nodes)

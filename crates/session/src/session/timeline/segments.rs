@@ -253,19 +253,30 @@ impl Segments {
         }
     }
 
-    /// Adds an interval to its segment. If the segment is no longer listed, the interval is added to the sum of older
-    /// segments.
+    /// Adds an interval to its segment, without its results by node. If the segment is no longer listed, the interval is
+    /// added to the sum of older segments.
     pub(super) fn push(&mut self, interval: &Interval) {
-        match self.kept.iter_mut().rev().find(|segment| segment.start.segment == interval.segment) {
+        match self.of_interval(interval) {
             Some(segment) => {
-                let segment = Arc::make_mut(segment);
-                segment.total.add(interval);
+                segment.total.add_whole(interval);
                 segment.seconds.push(interval);
             }
             // The segment is no longer listed. Such a late interval contains replies to requests that were
             // sent under load.
             None => self.older.add(interval, true),
         }
+    }
+
+    /// Adds the results by node and by agent to the segment of the interval, if this segment is still listed.
+    pub(super) fn push_by_node(&mut self, interval: &Interval) {
+        if let Some(segment) = self.of_interval(interval) {
+            segment.total.add_nodes(interval);
+        }
+    }
+
+    fn of_interval(&mut self, interval: &Interval) -> Option<&mut SegmentTotal> {
+        let of = self.kept.iter_mut().rev().find(|segment| segment.start.segment == interval.segment);
+        of.map(Arc::make_mut)
     }
 }
 
