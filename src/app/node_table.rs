@@ -1,6 +1,8 @@
 //! The table of the nodes: its rows and its columns.
 
-use super::{Direction, Model, NodeColumn, SortedTable};
+use std::borrow::Cow;
+
+use super::{Direction, Model, NodeColumn, SortedTable, Track, View};
 use crate::{
     gauge::Gauge,
     server::Status,
@@ -28,16 +30,16 @@ pub struct NodeRow<'a> {
     /// The number of a cluster's slots that the node owns. `None` without a cluster.
     pub slots: Option<u32>,
     /// The load on the node. `None` unless redyno generates load on a cluster.
-    pub load: Option<NodeLoad>,
+    pub load: Option<NodeLoad<'a>>,
     /// The load's requests per second. Without a load on a cluster, the commands per second that the node reports.
     pub ops_per_s: Option<f64>,
     /// The node's share of the load. Without a load on a cluster, this is a primary's share of the commands of all
     /// primaries. The primary's share is `None` for a replica, or if all primaries are idle.
     pub share: Option<f64>,
-    /// The round trip times of PING in the last minute. A shorter period would have too few PINGs for a p99.
-    pub ping: Latency,
-    /// The counts of the PINGs in the last minute.
-    pub pings: PingCell,
+    /// The track of the node. The PINGs are read from it on demand, because a screen shows only some of many nodes.
+    pub(super) track: &'a Track,
+    /// The moment shown.
+    pub(super) view: View,
     /// The last event.
     pub event: Option<&'a Event>,
     /// The start of the node's present outage, in seconds of the session, and its cause. `None` if the node answers.
@@ -86,7 +88,17 @@ impl Model {
     }
 }
 
-impl NodeRow<'_> {
+impl<'a> NodeRow<'a> {
+    /// Returns the round trip times of PING in the last minute. A shorter period would have too few PINGs for a p99.
+    pub fn ping(&self) -> Cow<'a, Latency> {
+        self.track.reading(self.view).ping().minute.clone()
+    }
+
+    /// Returns the counts of the PINGs in the last minute.
+    pub fn pings(&self) -> PingCell {
+        self.track.reading(self.view).pings_minute()
+    }
+
     /// Returns the value by which a column sorts this row. Returns `None` if the value is unknown.
     pub fn value(&self, column: NodeColumn) -> Option<f64> {
         match column {
@@ -96,8 +108,8 @@ impl NodeRow<'_> {
             Slots => self.slots.map(f64::from),
             Share => self.share,
             Ops => self.ops_per_s,
-            Load(level) => self.load.as_ref().and_then(|load| level.of(&load.service)).map(|ns| ns as f64),
-            Ping(level) => level.of(&self.ping).map(|ns| ns as f64),
+            Load(level) => self.load.as_ref().and_then(|load| level.of(load.service())).map(|ns| ns as f64),
+            Ping(level) => level.of(&self.ping()).map(|ns| ns as f64),
             Of(place) => self.status.and_then(|status| status.gauges[self.gauge(place)]),
             NodeColumn::Event => self.event.map(|event| event.t_s),
         }

@@ -61,12 +61,13 @@ impl Model {
     }
 
     /// Returns the load of each agent of a fleet at the moment shown, by the agent's number.
-    pub fn agents(&self) -> BTreeMap<u16, AgentRow> {
+    pub fn agents(&self) -> BTreeMap<u16, AgentRow<'_>> {
         self.tracks[0].reading(self.figures_view()).agents()
     }
 
     pub(super) fn node_row<'a>(&'a self, number: usize, track: &'a Track) -> NodeRow<'a> {
-        let reading = track.reading(self.figures_view());
+        let view = self.figures_view();
+        let reading = track.reading(view);
         let status = reading.status().map(|status| &status.body);
         let identity = reading.session().map(|session| &session.target);
         // Events about nodes that join or leave are in the tracks of all nodes.
@@ -87,8 +88,8 @@ impl Model {
             load: None,
             ops_per_s: status.and_then(|status| status.gauges[Gauge::OpsPerS]),
             share: None,
-            ping: reading.ping().minute.as_ref().clone(),
-            pings: reading.pings_minute(),
+            track,
+            view,
             event: reading.events().next_back(),
             outage: reading.outage().map(|(since_s, cause)| (since_s, cause.to_owned())),
         }

@@ -147,7 +147,7 @@ fn agents_table(model: &Model, width: u16, most: usize) -> Vec<String> {
     let more = (listed.len() + 2).checked_sub(most).filter(|more| *more > 0).map(|more| more + 1);
     if let Some(more) = more {
         // Agents can be sorted by a percentile with fewer than ten samples above it.
-        let p99 = |load: &NodeLoad| load.service.value_at_quantile(0.99);
+        let p99 = |load: &NodeLoad<'_>| load.service().value_at_quantile(0.99);
         listed.sort_by_key(|(_, agent)| Reverse((agent.is_lost, agent.load.as_ref().map(p99))));
         listed.truncate(agents.len() - more);
     }
@@ -180,12 +180,12 @@ fn short_host(host: &str, width: usize) -> String {
 }
 
 /// Returns the cells of an agent's row.
-fn agent_cells(number: u16, agent: &AgentRow) -> Vec<String> {
+fn agent_cells(number: u16, agent: &AgentRow<'_>) -> Vec<String> {
     let AgentRow { host, is_lost, state, load } = agent;
     let (state, load) = (state.filter(|_| !is_lost), load.as_ref().filter(|_| !is_lost));
     let none = || NONE.to_owned();
     let [p50, p99, max] = [Level::P50, Level::P99, Level::Max]
-        .map(|level| load.map_or_else(none, |load| figure(level.of(&load.service))));
+        .map(|level| load.map_or_else(none, |load| figure(level.of(load.service()))));
     let ops = if *is_lost {
         Some("lost".to_owned())
     } else {
@@ -326,8 +326,8 @@ fn text(column: NodeColumn, model: &Model, node: &NodeRow) -> Option<String> {
         NodeColumn::Slots => node.slots.map(|slots| slots.to_string()),
         NodeColumn::Share => node.share.map(units::percent),
         NodeColumn::Ops => node.ops_per_s.filter(|_| answers).map(units::count),
-        NodeColumn::Load(level) => node.load.as_ref().map(|load| figure(level.of(&load.service))),
-        NodeColumn::Ping(level) => Some(ping_figure(level, &node.ping, node.pings)),
+        NodeColumn::Load(level) => node.load.as_ref().map(|load| figure(level.of(load.service()))),
+        NodeColumn::Ping(level) => Some(ping_figure(level, &node.ping(), node.pings())),
         NodeColumn::Gauge(place) => {
             node.status.filter(|_| answers).and_then(|status| status.text_of(node.gauge(place)))
         }

@@ -57,7 +57,12 @@ impl Compact {
 
     /// Returns whether nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.totals.count == 0
+        self.count() == 0
+    }
+
+    /// Returns how many latencies were counted, including latencies over range.
+    pub fn count(&self) -> u64 {
+        self.totals.count
     }
 
     /// Adds all latencies in `other`.

@@ -72,6 +72,11 @@ impl BySegment {
         }
     }
 
+    /// Returns the number of latencies of `segment`.
+    pub(super) fn count(&self, segment: u32) -> u64 {
+        self.parts.iter().filter(|part| part.segment == segment).map(|part| part.latency.count()).sum()
+    }
+
     /// Adds the latencies of `segment` to `blend`.
     pub(super) fn blend(&self, segment: u32, blend: &mut Blend) {
         self.parts.iter().filter(|part| part.segment == segment).for_each(|part| blend.add(&part.latency));

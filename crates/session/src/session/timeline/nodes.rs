@@ -1,6 +1,6 @@
 //! The history of the load on each node of a cluster.
 
-use std::collections::BTreeMap;
+use std::{cell::OnceCell, collections::BTreeMap};
 
 use super::{
     Reading, Timeline,
@@ -26,18 +26,35 @@ const WINDOW_S: f64 = 5.0;
 
 /// The load on one node in the last seconds of the current segment.
 #[derive(Debug, Clone)]
-pub struct NodeLoad {
+pub struct NodeLoad<'a> {
     /// The node's share of all good replies, 0 to 1.
     pub share: f64,
     /// Good replies per second; `None` without measurements.
     pub ops_per_s: Option<f64>,
-    /// The service times. The times are at most 1.6 % too long.
-    pub service: Latency,
+    lane: &'a History<BySegment>,
+    segment: u32,
+    until_s: f64,
+    /// The service times. They are computed on demand, because a screen shows only some of many nodes.
+    service: OnceCell<Latency>,
+}
+
+impl NodeLoad<'_> {
+    /// Returns the service times. The times are at most 1.6 % too long.
+    pub fn service(&self) -> &Latency {
+        let (from_s, until_s) = (self.until_s - WINDOW_S, self.until_s);
+        let of = || self.lane.of_segment(self.segment, from_s, until_s, &mut Blend::default());
+        self.service.get_or_init(of)
+    }
+
+    fn count(&self) -> u64 {
+        let cells = self.lane.between(self.until_s - WINDOW_S, self.until_s);
+        cells.map(|cell| cell.value.count(self.segment)).sum()
+    }
 }
 
 /// The state and the load of an agent of a fleet at one moment.
 #[derive(Debug, Clone)]
-pub struct AgentRow {
+pub struct AgentRow<'a> {
     /// The name of the agent's machine.
     pub host: String,
     /// Whether the agent is lost.
@@ -45,7 +62,7 @@ pub struct AgentRow {
     /// The agent's state in its last interval; `None` without a report in the last seconds.
     pub state: Option<AgentState>,
     /// The agent's load in the last seconds; `None` without replies.
-    pub load: Option<NodeLoad>,
+    pub load: Option<NodeLoad<'a>>,
 }
 
 /// The states of agents in a time slot.
@@ -100,10 +117,10 @@ impl Timeline {
     }
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
     /// Returns the load on each node of a cluster in the last seconds of the current segment, by the number
     /// of the node. The result is empty without a load on a cluster.
-    pub fn load_by_node(&self) -> BTreeMap<u16, NodeLoad> {
+    pub fn load_by_node(&self) -> BTreeMap<u16, NodeLoad<'a>> {
         self.load_by(&self.cells.nodes)
     }
 
@@ -113,7 +130,7 @@ impl Reading<'_> {
     }
 
     /// Returns the agents of a fleet that took part up to this moment, by number.
-    pub fn agents(&self) -> BTreeMap<u16, AgentRow> {
+    pub fn agents(&self) -> BTreeMap<u16, AgentRow<'a>> {
         let row = |host: &String| AgentRow { host: host.clone(), is_lost: false, state: None, load: None };
         let known = self.timeline.agent_hosts.iter();
         let mut agents: BTreeMap<_, _> = known.map(|(agent, host)| (*agent, row(host))).collect();
@@ -136,18 +153,18 @@ impl Reading<'_> {
         agents
     }
 
-    fn load_by(&self, parts: &PartLanes<u16>) -> BTreeMap<u16, NodeLoad> {
+    fn load_by(&self, parts: &'a PartLanes<u16>) -> BTreeMap<u16, NodeLoad<'a>> {
         let segment = self.segment().map_or(1, |segment| segment.start.segment);
-        let mut blend = Blend::default();
-        let mut of = |(node, lane): (&u16, &History<BySegment>)| {
-            let service = lane.of_segment(segment, self.now_s() - WINDOW_S, self.now_s(), &mut blend);
-            (*node, NodeLoad { share: 0.0, ops_per_s: None, service })
+        let of = |lane| {
+            let service = OnceCell::new();
+            NodeLoad { share: 0.0, ops_per_s: None, lane, segment, until_s: self.now_s(), service }
         };
-        let mut nodes: BTreeMap<_, _> = parts.lanes.iter().map(&mut of).collect();
-        let all: u64 = nodes.values().map(|node| node.service.count()).sum();
+        let mut nodes: BTreeMap<_, _> = parts.lanes.iter().map(|(node, lane)| (*node, of(lane))).collect();
+        let counts: Vec<_> = nodes.values().map(NodeLoad::count).collect();
+        let all: u64 = counts.iter().sum();
         let rate = self.rate(WINDOW_S);
-        for node in nodes.values_mut().filter(|_| all > 0) {
-            node.share = node.service.count() as f64 / all as f64;
+        for (node, n) in nodes.values_mut().zip(counts).filter(|_| all > 0) {
+            node.share = n as f64 / all as f64;
             node.ops_per_s = rate.map(|rate| rate * node.share);
         }
         nodes
@@ -178,8 +195,8 @@ mod tests {
         }
         let figures = |t_s: f64| {
             let nodes = timeline.at(t_s).load_by_node();
-            let figures = |(node, load): (&u16, &super::NodeLoad)| {
-                (*node, load.share, load.ops_per_s, load.service.value_at_quantile(0.5) > 1_000_000)
+            let figures = |(node, load): (&u16, &super::NodeLoad<'_>)| {
+                (*node, load.share, load.ops_per_s, load.service().value_at_quantile(0.5) > 1_000_000)
             };
             nodes.iter().map(figures).collect::<Vec<_>>()
         };
