@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Model, Playback, SessionPhase, Tone},
+    app::{Model, Playback, Screen, SessionPhase, Tone},
     diagnose::{Finding, Severity},
     events::{EventKind, ShiftReport},
     experiment::Experiment,
@@ -196,8 +196,9 @@ fn prefill(model: &Model) -> Option<String> {
 
 fn idle(model: &Model) -> String {
     let questions = model.timeline().words().questions;
-    // With several nodes, the next step is the Nodes screen.
-    let next = if model.tracks.len() > 1 { "press 7 for the nodes" } else { "press l to start" };
+    // With several nodes, the next step is the Nodes screen, unless it is open.
+    let leads_to_nodes = model.tracks.len() > 1 && model.screen != Screen::Nodes;
+    let next = if leads_to_nodes { "press 7 for the nodes" } else { "press l to start" };
     format!("load off: redyno sends only {questions}; {next}")
 }
 
@@ -278,6 +279,15 @@ mod tests {
         for record in records {
             update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
         }
+    }
+
+    #[test]
+    fn the_next_step_is_not_the_screen_that_is_open() {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        take(&mut model, [Record::Event(Event::new(1.0, EventKind::Reachable)).at_node(1)]);
+        assert!(idle(&model).ends_with("; press 7 for the nodes"), "{}", idle(&model));
+        model.screen = Screen::Nodes;
+        assert!(idle(&model).ends_with("; press l to start"), "{}", idle(&model));
     }
 
     #[test]

@@ -175,15 +175,15 @@ fn finding(
     let (next, next_at_screen) = match ping.map(|ping| ping.is_slow(true)) {
         Some(false) => (
             "the node's commands are slow, not the network: run redyno doctor --one-node on this node to see its slow log",
-            "the node's commands are slow, not the network: press 7 and Enter to see its slow log",
+            "the node's commands are slow, not the network: see its slow log (screen 7, Enter on its row)",
         ),
         Some(true) => (
             "the node's process or the network is slow: check the node's host and the network path to the node",
-            "the node's process or the network is slow: check the node's host and the network path to the node; press 7 and Enter to see the node",
+            "the node's process or the network is slow: check the node's host and the network path to the node (screen 7, Enter on its row)",
         ),
         None => (
             "run redyno doctor --one-node on this node to see its PING times, CPU and slow log",
-            "press 7 and Enter to see the node's PING times, CPU and slow log",
+            "see the node's PING times, CPU and slow log (screen 7, Enter on its row)",
         ),
     };
     let long = format!("{} is slower than the other nodes of the cluster", name(session, node));
