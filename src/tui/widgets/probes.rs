@@ -269,7 +269,7 @@ const ROOM_FOR_RANGE: u16 = 9;
 fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     match gauge {
         Gauge::HitRate => cell.last.as_ref()?.body.gauges[gauge],
-        _ => cell.highest[gauge],
+        _ => cell.highest(gauge),
     }
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{ErrorSource, history::Merge};
 use crate::{
-    gauge::Gauges,
+    gauge::{Gauge, Gauges},
     host::HostSample,
     probe::Ping,
     protocol::OTHER,
@@ -220,17 +220,36 @@ pub struct ServerCell {
     pub last: Option<Arc<Moment<Status>>>,
     /// The last sample of redyno's machine in the time slot.
     pub host: Option<Arc<Moment<HostSample>>>,
-    /// The highest value of each figure in the time slot. For figures that count events, the value is the highest rate
-    /// per second.
-    pub highest: Gauges,
+    /// The highest values of the figures with a chart.
+    highest: Gauges,
     /// The commands that the server ran.
     pub commands: CommandCell,
 }
 
+/// The figures of the server that have a chart. A time slot has only their highest values, because a session of many
+/// nodes has thousands of time slots.
+const CHARTED: [Gauge; 7] = [
+    Gauge::Cpu,
+    Gauge::OpsPerS,
+    Gauge::BytesIn,
+    Gauge::BytesOut,
+    Gauge::UsedMemory,
+    Gauge::Clients,
+    Gauge::EvictedKeys,
+];
+
 impl ServerCell {
+    /// Returns the highest value of a figure with a chart in the time slot. For a figure that counts events, returns the
+    /// highest rate per second.
+    pub fn highest(&self, gauge: Gauge) -> Option<f64> {
+        debug_assert!(CHARTED.contains(&gauge), "{gauge:?} has no chart");
+        self.highest[gauge]
+    }
+
     pub(super) fn add(&mut self, moment: &Moment<Status>) {
         let status = &moment.body;
-        let highest = status.rates();
+        let (rates, mut highest) = (status.rates(), Gauges::default());
+        CHARTED.into_iter().for_each(|gauge| highest.set(gauge, rates[gauge]));
         let commands = CommandCell::of(status);
         let mut last = moment.clone();
         (last.body.command_stats, last.body.own) = Default::default();
@@ -238,7 +257,6 @@ impl ServerCell {
     }
 
     pub(super) fn add_host(&mut self, moment: Arc<Moment<HostSample>>) {
-        self.highest.raise(&moment.body.gauges);
         keep_later(&mut self.host, Some(moment));
     }
 }
@@ -262,7 +280,6 @@ fn keep_later<T>(mine: &mut Option<Arc<Moment<T>>>, other: Option<Arc<Moment<T>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gauge::Gauge;
 
     #[test]
     fn merged_load_keeps_its_slowest_and_fastest_tick() {
@@ -338,6 +355,6 @@ mod tests {
         };
         let mut cell = ServerCell::default();
         [at(1.0, 0.2), at(2.0, 0.9), at(3.0, 0.4)].iter().for_each(|moment| cell.add(moment));
-        assert_eq!((cell.highest[Gauge::Cpu], cell.last.map(|last| last.t_s)), (Some(0.9), Some(3.0)));
+        assert_eq!((cell.highest(Gauge::Cpu), cell.last.map(|last| last.t_s)), (Some(0.9), Some(3.0)));
     }
 }

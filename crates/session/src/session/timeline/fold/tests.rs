@@ -85,7 +85,7 @@ fn a_status_covers_the_seconds_since_the_previous_status() {
     let timeline = fold([status(0.99, 0.1), status(2.01, 0.2), status(60.0, 0.3)]);
     let server = timeline.window(0.0, 60.0, 60).server();
     let cpu = [0, 1, 3, 53, 55, 59]
-        .map(|second: usize| server[second].as_ref().and_then(|c| c.highest[Gauge::Cpu]));
+        .map(|second: usize| server[second].as_ref().and_then(|c| c.highest(Gauge::Cpu)));
     assert_eq!(cpu, [Some(0.1), Some(0.2), None, None, Some(0.3), Some(0.3)]);
 }
 
