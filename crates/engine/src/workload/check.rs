@@ -6,6 +6,7 @@ use super::{
     Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Workload, WorkloadError, command_traits,
     commands::begins_transaction,
     compiled::Compiled,
+    inline::MOST_REPEATED,
     key_form::MAX_DIGITS,
     same_slot::FEWEST_KEYS,
     step::{CommandStep, Fragment},
@@ -91,6 +92,14 @@ impl Workload {
     pub(super) fn check_operations(&self) -> Result<(), (usize, WorkloadError)> {
         // Placeholders contain the names of sets of keys, so the sets are checked first.
         self.check_keysets().map_err(|error| (0, error))?;
+        if self.compiled().is_too_long {
+            let most = format!("longer than {MOST_REPEATED} bytes; repeat fewer words");
+            let error = invalid!(
+                "the workload '{}' is too long: its {{repeat N: WORDS}} make its commands {most}",
+                self.name
+            );
+            return Err((0, error));
+        }
         let count = self.operations.len();
         if count > MAX_OPERATIONS {
             let error = invalid!("a workload can have at most {MAX_OPERATIONS} operations, not {count}");
@@ -307,6 +316,28 @@ mod tests {
         }
         let error = "the operation 'MGET' repeats {key.same_slot} before it uses {key}";
         assert_eq!(of("MGET {key.same_slot} {key}", usual, 100_000).as_deref(), Some(error));
+    }
+
+    #[test]
+    fn the_text_of_all_repetitions_is_limited() {
+        let of = |times: usize| {
+            let step = format!("SET {{key}} {{repeat 10000: {}}}", "x".repeat(90));
+            let operation = Operation {
+                name: "a".to_owned(),
+                weight: 1,
+                steps: vec![step; times],
+                ..Operation::default()
+            };
+            let workload =
+                Workload { operations: vec![operation], ..Workload::clone(&Workload::ratio(1, 1)) };
+            let words: usize = workload.compiled().operations[0].steps.iter().map(|step| step.0.len()).sum();
+            (workload.check().err().map(|error| error.to_string()), words)
+        };
+        assert_eq!(of(1), (None, 10_002));
+        let (error, words) = of(1000);
+        let expected =
+            "its {repeat N: WORDS} make its commands longer than 1048576 bytes; repeat fewer words";
+        assert!(error.unwrap().ends_with(expected) && words < 20_000);
     }
 
     #[test]

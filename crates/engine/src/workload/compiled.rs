@@ -17,6 +17,8 @@ pub(super) struct Compiled {
     pub(super) prefill: Vec<CommandStep>,
     /// The first step with unmatched quotes. A step with unmatched quotes is treated as empty.
     pub(super) unread: Option<String>,
+    /// Whether the repetitions are too long. Then some steps are treated as empty.
+    pub(super) is_too_long: bool,
 }
 
 /// The parsed text of an operation.

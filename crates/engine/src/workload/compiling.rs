@@ -9,17 +9,18 @@ use std::collections::BTreeSet;
 use super::{
     Distribution, Keyset, Operation, Workload, command_traits,
     compiled::{Compiled, CompiledKeyset, CompiledOperation},
-    inline::is_drawn_once,
+    inline::{MOST_REPEATED, is_drawn_once, written_out},
     step::{CommandStep, Fragment},
     trace::{TRACE_KEYS, is_harmless},
 };
 
 impl Compiled {
     fn of(workload: &Workload) -> Self {
-        let mut unread = None;
+        let (mut unread, mut room) = (None, Some(MOST_REPEATED));
         let mut read = |steps: &[String]| -> Vec<CommandStep> {
             let read = steps.iter().map(|text| {
-                CommandStep::read(text, workload).unwrap_or_else(|_| {
+                let written = written_out(text, &mut room).unwrap_or_default();
+                CommandStep::read(&written, workload).unwrap_or_else(|_| {
                     unread.get_or_insert_with(|| text.clone());
                     CommandStep(Vec::new())
                 })
@@ -42,7 +43,8 @@ impl Compiled {
         let inserted = of_operations().flat_map(CommandStep::fragments).filter_map(Fragment::inserts);
         let grown: BTreeSet<_> = inserted.map(|set| same[usize::from(set)]).collect();
         let keyset = |same| CompiledKeyset { same, grows: grown.contains(&same) };
-        Self { keysets: same.into_iter().map(keyset).collect(), operations, values, setup, prefill, unread }
+        let keysets = same.into_iter().map(keyset).collect();
+        Self { keysets, operations, values, setup, prefill, unread, is_too_long: room.is_none() }
     }
 }
 
@@ -190,6 +192,36 @@ mod tests {
         assert_eq!(drawn, [&any, &first, &same, &any, &same, &second]);
         let alone = workload.drawn_once([&read[1]]);
         assert_eq!(alone[0].0[1], [first], "it is drawn where nothing of the operation was before");
+    }
+
+    #[test]
+    fn the_flag_of_an_operation_does_not_hide_the_writes_of_its_commands() {
+        let declared = |step: &str| {
+            let read = Operation { writes: Some(false), ..Operation::command(step, 1) };
+            Workload { operations: vec![read], ..Workload::clone(&Workload::ratio(0, 1)) }
+        };
+        for (step, text) in [
+            ("DEL user:1", "DEL user:1"),
+            ("SET foo x", "SET foo"),
+            ("BLPOP foo 1", "BLPOP foo"),
+            ("RESTORE foo 0 x", "RESTORE foo"),
+            ("FLUSHALL", "FLUSHALL"),
+            ("SORT {key} STORE foo", "SORT foo"),
+            ("GEORADIUS {key} 1 2 3 m STOREDIST foo", "GEORADIUS foo"),
+            ("XGROUP CREATE foo g $", "XGROUP CREATE foo"),
+        ] {
+            let workload = declared(step);
+            assert_eq!(workload.literal_writes(), [text.to_owned()].into(), "{step}");
+            assert!(workload.privileged_commands().contains(text) && workload.only_writes(), "{step}");
+        }
+        assert_eq!(declared("SET {key} x").written_keys().count(), 1);
+        // The table does not contain whether these commands write.
+        for step in
+            ["EVAL 'return 1' 1 foo", "FCALL f 0", "MY.COMMAND foo", "SORT foo", "CLIENT LIST", "GET foo"]
+        {
+            let workload = declared(step);
+            assert!(workload.literal_writes().is_empty() && !workload.only_writes(), "{step}");
+        }
     }
 
     #[test]

@@ -103,8 +103,10 @@ impl Workload {
 }
 
 /// Returns `text`, in which N copies of the words replace each `{repeat N: WORDS}`. In each copy, `{i}` becomes the
-/// number of the copy, from 0. An invalid repetition stays unchanged.
-pub(super) fn written_out(text: &str) -> String {
+/// number of the copy, from 0. An invalid repetition stays unchanged. `room` is the number of bytes that the copies of
+/// this and of later texts may have. Returns `None` if the copies need more. After that, `room` is `None`, and no
+/// repetition is written out.
+pub(super) fn written_out(text: &str, room: &mut Option<usize>) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     let closing = if text.contains(REPEAT) { closing(text) } else { BTreeMap::new() };
@@ -114,6 +116,10 @@ pub(super) fn written_out(text: &str) -> String {
         let repeated = closing.get(&begins).and_then(|end| Some((repeated(&text[behind..*end])?, end + 1)));
         at = match repeated {
             Some(((times, words), after)) => {
+                // The number of a copy has at most one byte more than `{i}`.
+                let each = words.len() + words.matches("{i}").count() + 1;
+                *room = room.and_then(|room| room.checked_sub(times as usize * each));
+                room.as_ref()?;
                 let copies = (0..times).map(|i| words.replace("{i}", &i.to_string()));
                 out.push_str(&copies.collect::<Vec<_>>().join(" "));
                 after
@@ -124,7 +130,7 @@ pub(super) fn written_out(text: &str) -> String {
             }
         };
     }
-    out + &text[at..]
+    Some(out + &text[at..])
 }
 
 /// Returns the position of the closing brace for each opening brace.
@@ -140,6 +146,8 @@ fn closing(text: &str) -> BTreeMap<usize, usize> {
 }
 
 const REPEAT: &str = "{repeat ";
+/// The maximum number of bytes in all copies of a workload.
+pub(super) const MOST_REPEATED: usize = 1 << 20;
 /// The maximum number of repetitions.
 const MOST_TIMES: u32 = 10_000;
 
@@ -187,6 +195,15 @@ mod tests {
     }
 
     #[test]
+    fn the_copies_of_all_texts_have_a_limit() {
+        let mut room = Some(19);
+        let mut write = |text: &str| written_out(text, &mut room);
+        assert_eq!(write("{repeat 2: a{i}b}").as_deref(), Some("a0b a1b"));
+        assert_eq!(write("{repeat 3: a}"), None);
+        assert_eq!((write("{repeat 1: a}"), write("a")), (None, Some("a".to_owned())), "from now on");
+    }
+
+    #[test]
     fn words_are_repeated_with_the_number_of_the_copy() {
         for (text, out) in [
             ("HSET {key} {repeat 2: field{i} {value}} x", "HSET {key} field0 {value} field1 {value} x"),
@@ -195,7 +212,7 @@ mod tests {
             ("{repeat x: a} {repeat 2: a", "{repeat x: a} {repeat 2: a"),
             ("{repeat 99999: a}", "{repeat 99999: a}"),
         ] {
-            assert_eq!(written_out(text), out);
+            assert_eq!(written_out(text, &mut Some(100)).as_deref(), Some(out));
         }
     }
 }

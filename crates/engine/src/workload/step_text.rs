@@ -16,16 +16,14 @@ impl CommandStep {
     /// braces are placeholders, too. `{stamp}` is the stamp of a message, if the workload has receivers. `{NAME.new}`
     /// is a new key of the set. `{NAME.same}` repeats the last key of the set. `{NAME.same_slot}` is the next key in
     /// the cluster slot of the last key. In a prefill, `{NAME.next}` is the next key in order. `{NAME.hash}` is Java's
-    /// hash of a key. `.hash` can also follow `.new`, `.same` and `.same_slot`. `{repeat 10: field{i} {value}}` is
-    /// expanded. Other braces stay unchanged.
+    /// hash of a key. `.hash` can also follow `.new`, `.same` and `.same_slot`. Repetitions such as
+    /// `{repeat 10: field{i} {value}}` are already written out. Other braces stay unchanged.
     ///
     /// Quotes have the same meaning as in redis-cli. `"a b"` is one word. In double quotes, the escapes `\n`, `\r`,
     /// `\t`, `\b`, `\a`, `\xHH`, `\"` and `\\` each stand for one byte. `'a b'` is one word. In single quotes, the only
     /// possible escape is `\'`. Within braces, a quote is a plain character, so JSON needs no escapes.
     pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
-        let text = inline::written_out(text);
-        let mut reading = StepParser::default();
-        let mut rest = text.as_str();
+        let (mut reading, mut rest) = (StepParser::default(), text);
         while let Some(next) = rest.chars().next() {
             if let Some((stamp, behind)) = stamp(rest, workload) {
                 reading.word().extend(stamp);
@@ -249,7 +247,8 @@ mod tests {
     use crate::workload::{Keyset, testing::described};
 
     fn step(text: &str) -> Result<CommandStep, BadQuotes> {
-        CommandStep::read(text, &described())
+        let text = inline::written_out(text, &mut Some(inline::MOST_REPEATED));
+        CommandStep::read(&text.unwrap(), &described())
     }
 
     fn read(text: &str) -> Vec<Vec<Fragment>> {
