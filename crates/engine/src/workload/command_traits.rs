@@ -84,6 +84,16 @@ pub fn command_traits(command: &str) -> CommandTraits {
     *TABLE.get(command).or_else(of_group).unwrap_or(&CommandTraits::UNKNOWN)
 }
 
+/// Commands in the table that write or only read, depending on a script or on an option. Without the option STORE or
+/// STOREDIST, the last three only read.
+const DECLARED: [&str; 6] = ["EVAL", "EVALSHA", "FCALL", "GEORADIUS", "GEORADIUSBYMEMBER", "SORT"];
+
+/// Returns whether the table does not contain whether the command writes. Then the flag `writes` of an operation may
+/// declare that the command only reads.
+pub(super) fn can_be_declared(command: &str) -> bool {
+    !TABLE.contains_key(command) || DECLARED.contains(&command)
+}
+
 /// Returns the names of all commands in the table, with `*` for groups, in alphabetic order.
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {

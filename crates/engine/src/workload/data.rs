@@ -170,7 +170,8 @@ pub struct Operation {
     #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub together: Together,
     /// Whether the operation changes the server's data. With `None`, the operation's commands determine whether the
-    /// operation changes data. With `false`, a null reply to EVAL counts as a miss.
+    /// operation changes data. `false` has no effect on a command that is known to write, such as SET or DEL. With
+    /// `false`, a null reply to EVAL counts as a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
     /// The operation's commands, at least one. The commands contain placeholders and the quotes of redis-cli:
@@ -221,9 +222,13 @@ impl Operation {
     }
 
     /// Returns whether the operation with these parsed steps changes the server's data. A command that is not known as
-    /// read-only is assumed to write.
+    /// read-only is assumed to write, unless the flag declares that it only reads.
     pub(super) fn changes_data(&self, steps: &[CommandStep]) -> bool {
-        self.writes.unwrap_or_else(|| !steps.iter().all(CommandStep::only_reads))
+        match self.writes {
+            Some(true) => true,
+            Some(false) => steps.iter().any(CommandStep::is_known_to_write),
+            None => !steps.iter().all(CommandStep::only_reads),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A step of a workload's operation: one command, with placeholders in its words.
 
-use super::{Portion, command_traits, commands};
+use super::{Portion, command_traits, command_traits::can_be_declared, commands};
 use crate::{protocol::Derived, untrusted};
 
 /// A command as a list of words. Each word is a list of fragments.
@@ -182,6 +182,12 @@ impl CommandStep {
             Some(command) if command == "MG" => !self.0.iter().skip(2).any(changes),
             command => command.is_some_and(|command| command_traits(&command).reads),
         }
+    }
+
+    /// Returns whether the step is known to change data, so that the flag `writes` of its operation cannot deny it.
+    pub(super) fn is_known_to_write(&self) -> bool {
+        let stores = ["STORE", "STOREDIST"].iter().any(|option| self.has_word(option));
+        !self.only_reads() && (stores || self.command().is_none_or(|command| !can_be_declared(&command)))
     }
 
     /// Returns whether the step sends the CAS number from the reply to the previous step.
