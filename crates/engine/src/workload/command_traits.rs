@@ -112,6 +112,15 @@ mod tests {
     }
 
     #[test]
+    fn commands_that_the_server_flags_as_readonly_only_read() {
+        let names = "BF.CARD BF.EXISTS BF.INFO BF.MEXISTS HEXPIRETIME HPEXPIRETIME JSON.ARRINDEX JSON.ARRLEN JSON.OBJKEYS \
+                     JSON.OBJLEN JSON.STRLEN JSON.TYPE LOLWUT TS.GET TS.INFO TS.RANGE TS.REVRANGE ZREVRANGEBYLEX \
+                     ZREVRANGEBYSCORE ZSCAN";
+        let others: Vec<_> = names.split(' ').filter(|name| !command_traits(name).reads).collect();
+        assert_eq!(others, [""; 0]);
+    }
+
+    #[test]
     fn a_subcommand_without_a_row_has_the_traits_of_its_group() {
         let keys = |command| command_traits(command).keys;
         assert_eq!(
