@@ -210,10 +210,12 @@ pub fn text_of(path: &Path) -> Result<String, WorkloadFileError> {
 fn parse(text: &str, name: &str, settings: &Settings) -> Result<WorkloadChoice, PositionedError> {
     let table: toml::Table = text.parse()?;
     let filled = parameters::fill(text, &table, settings).map_err(PositionedError::anywhere)?;
-    let written: WorkloadFile = toml::from_str(&filled)?;
-    let at = |span: std::ops::Range<usize>, error| {
-        PositionedError::at(line_start(text, &filled, span.start), error)
-    };
+    let in_text = |at| line_start(text, &filled, at);
+    let written: WorkloadFile = toml::from_str(&filled).map_err(|error| {
+        let wrong = PositionedError::from(error);
+        PositionedError { at: wrong.at.map(in_text), ..wrong }
+    })?;
+    let at = |span: std::ops::Range<usize>, error| PositionedError::at(in_text(span.start), error);
     for (name, keys) in &written.keys {
         keys.get_ref().check(name, 1).map_err(|error| at(keys.span(), error))?;
     }
@@ -223,7 +225,10 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<WorkloadChoice, 
     let spans: Vec<_> = written.operation.iter().map(Spanned::span).collect();
     let load = written.load.clone();
     let workload = written.workload(name).with_step_definitions();
-    workload.check_operations().map_err(|(place, error)| at(spans[place].clone(), error))?;
+    workload.check_operations().map_err(|(place, error)| match spans.get(place) {
+        Some(span) => at(span.clone(), error),
+        None => PositionedError::anywhere(error),
+    })?;
     workload.check().map_err(PositionedError::anywhere)?;
     Ok(WorkloadChoice { workload: Arc::new(workload), load })
 }
@@ -337,6 +342,25 @@ steps = ["SET {post} {value}"]
             read(&twice, &[]).unwrap_err(),
             "mine.toml:4: two operations are called 'a'; rename one of them"
         );
+    }
+
+    #[test]
+    fn an_error_without_an_operation_has_no_line() {
+        let keys: String = (0..65).map(|n| format!("[keys.k{n}]\n")).collect();
+        assert_eq!(
+            read(&keys, &[]).unwrap_err(),
+            "mine.toml: a workload can have at most 64 sets of keys, not 65"
+        );
+    }
+
+    #[test]
+    fn the_line_of_an_error_does_not_depend_on_the_values_of_parameters() {
+        let text = "[parameters]\nlong = \"long enough for a whole line of text\"\n\n[[operation]]\nname = \"a\"\n\
+                    steps = [\"ECHO '$long'\"]\nwieght = 1\n\n[prefill]\n";
+        for value in ["x".repeat(200), "x".to_owned()] {
+            let error = read(text, &[&format!("long={value}")]).unwrap_err();
+            assert!(error.starts_with("mine.toml:7: unknown field `wieght`"), "{error}");
+        }
     }
 
     #[test]
