@@ -212,7 +212,12 @@ fn mix(settings: &Settings) -> Result<Option<[u32; 5]>, WorkloadError> {
     }
     let mut weights = [0; 5];
     for ((name, usual), weight) in PROPORTIONS.into_iter().zip(&mut weights) {
-        *weight = (share(settings, name)?.unwrap_or(usual) / SMALLEST_PART).round() as u32;
+        let share = share(settings, name)?.unwrap_or(usual);
+        *weight = (share / SMALLEST_PART).round() as u32;
+        if *weight == 0 && share > 0.0 {
+            let why = format!("it must be 0, or at least {SMALLEST_PART}");
+            return Err(wrong_value(name, &share.to_string(), why));
+        }
     }
     // A workload file of YCSB contains every proportion above 0.
     let divisor = weights.into_iter().fold(0, greatest_divisor);
@@ -291,5 +296,22 @@ fn distribution(settings: &Settings) -> Result<Option<Distribution>, WorkloadErr
             }))
         }
         Some(text) => text.parse().map(Some).map_err(|error| wrong_value(NAME, text, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proportion_that_would_be_rounded_to_0_is_refused() {
+        let of = |share: &str| {
+            let settings = [("readproportion", "1"), ("updateproportion", "0"), ("insertproportion", share)];
+            let settings = settings.map(|(name, value)| format!("{name}={value}").parse().unwrap());
+            mix(&Settings::from(settings.to_vec())).map_err(|error| error.to_string())
+        };
+        assert_eq!((of("0"), of("0.00006")), (Ok(Some([1, 0, 0, 0, 0])), Ok(Some([10_000, 0, 1, 0, 0]))));
+        let error = "the value of 'insertproportion' cannot be '0.00004': it must be 0, or at least 0.0001";
+        assert_eq!(of("0.00004"), Err(error.to_owned()));
     }
 }
