@@ -36,7 +36,8 @@ impl Scale {
             Quantity::Nines => (0.0, high),
             Quantity::KnobLog => (low * 0.9, high * 1.1),
             _ => {
-                let beside = ((high - low) * 0.03).max(0.5);
+                // Beside a large number, a small distance is lost in rounding.
+                let beside = ((high - low) * 0.03).max(0.5).max(high.abs() * 1e-9);
                 (low - beside, high + beside)
             }
         };
@@ -73,7 +74,8 @@ impl Scale {
         let all = [scale, scale * power].into_iter().flat_map(|scale| steps.iter().map(move |s| s * scale));
         let step = all.into_iter().find(|step| *step >= least).unwrap_or(scale * power * power);
         let first = (self.low / step).ceil() as i64;
-        (first..).map(|n| n as f64 * step).take_while(|value| *value <= self.high + step * 1e-9).collect()
+        let all = (first..i64::MAX).map(|n| n as f64 * step);
+        all.take_while(|value| *value <= self.high + step * 1e-9).take(MOST_TICKS + 1).collect()
     }
 
     /// Returns the values 1, 2 and 5 times each power of ten. On a long axis, returns fewer values.
@@ -130,6 +132,20 @@ mod tests {
             let ticks = Scale { quantity: Quantity::Latency, low: 0.1, high: high.max(0.2) }.ticks();
             assert!((1..=MOST_TICKS + 1).contains(&ticks.len()), "{high}: {ticks:?}");
         }
+    }
+
+    #[test]
+    fn equal_numbers_of_any_size_have_an_axis() {
+        let xs = [u64::MAX - 1, u64::MAX].map(|n| n as f64).to_vec();
+        for quantity in [Quantity::Knob, Quantity::Rate, Quantity::Time, Quantity::Cores] {
+            let ticks = Scale { quantity, low: xs[0], high: xs[1] }.ticks();
+            assert!(ticks.len() <= MOST_TICKS + 1, "{quantity:?}: {ticks:?}");
+        }
+        let highest = xs[1];
+        let chart = Chart { x: Quantity::Knob, ..Chart::of("", "", Quantity::Rate, xs, Vec::new()) };
+        let scale = Scale::x(&chart, (0.0, 1.0)).unwrap();
+        assert!(scale.low < scale.high && (0.0..=1.0).contains(&scale.share(highest)));
+        assert!((1..=MOST_TICKS + 1).contains(&scale.ticks().len()), "{:?}", scale.ticks());
     }
 
     #[test]
