@@ -41,8 +41,8 @@ impl YcsbStatus {
             }
             Record::Interval(interval) => {
                 self.now_s = interval.t_s;
-                (self.length_s, self.period_s) =
-                    (self.length_s + interval.length_s, self.period_s + interval.length_s);
+                let timed_s = interval.timed_s();
+                (self.length_s, self.period_s) = (self.length_s + timed_s, self.period_s + timed_s);
                 for (name, part) in &interval.commands {
                     self.period.entry(name.clone()).or_default().merge(part);
                 }
@@ -157,6 +157,10 @@ mod tests {
             Max=500, Min=1, Avg=250.5, 50=250, 90=450, 99=495, 99.9=500, 99.99=500]";
         assert_eq!(line, expected);
         assert_eq!(status.push(&second), None);
+        let drain = Interval { t_s: 14.0, length_s: 4.0, drain: true, ..Interval::default() };
+        assert_eq!(status.push(&Record::Interval(Box::new(drain))), None, "a drain is no time under load");
+        let line = status.push(&second).unwrap();
+        assert!(line.contains(" 4 sec: 2000 operations; 500 current ops/sec;"), "{line}");
     }
 
     #[test]
