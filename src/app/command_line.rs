@@ -95,7 +95,7 @@ fn pace(knobs: &Knobs) -> String {
 fn workload(asked: &Workload) -> Option<String> {
     let is_same = |known: &Workload| {
         let receivers = asked.receiver_count().and_then(|count| known.with_receivers(count).ok()?.receivers);
-        known.operations == asked.operations && known.keys == asked.keys && receivers == asked.receivers
+        known.is_like(asked) && receivers == asked.receivers
     };
     let weight = |name: &str| asked.place(name).map_or(0, |place| asked.operations[place].weight);
     let (set, get) = (weight("SET"), weight("GET"));
@@ -277,6 +277,12 @@ mod tests {
         assert_eq!(options(&drawn("zipfian")), " --workload get --distribution 'zipfian 0.99'");
         let mut other = Workload::clone(&Workload::ratio(1, 1));
         other.operations[0].steps = vec!["GETDEL {key}".to_owned()];
+        assert_eq!(workload(&other), None);
+        let mut other = Workload::clone(&preset("sessions").unwrap());
+        other.values.values_mut().for_each(|kind| kind.size = crate::workload::Size::Bytes(77));
+        assert_eq!((other.values.is_empty(), workload(&other)), (false, None));
+        let mut other = Workload::clone(&preset("get").unwrap());
+        other.setup.steps.push("SCRIPT FLUSH".to_owned());
         assert_eq!(workload(&other), None);
     }
 

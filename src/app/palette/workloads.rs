@@ -26,7 +26,7 @@ impl Model {
     /// `None` if this workload is a preset.
     pub(super) fn first_workload(&self) -> Option<Offer> {
         let Knobs { workload, value_size, keyspace, .. } = &self.initial;
-        if presets().any(|preset| preset.operations == workload.operations && preset.keys == workload.keys) {
+        if presets().any(|preset| preset.is_like(workload)) {
             return None;
         }
         let is_taken = presets().any(|preset| preset.name == workload.name);
@@ -140,7 +140,10 @@ mod tests {
             self::model(drawn.as_ref().clone()).first_workload().unwrap().title,
             "workload get, as at the start"
         );
-        assert_eq!(self::model(preset("get").unwrap().as_ref().clone()).first_workload(), None);
+        let mut sized = preset("sessions").unwrap().as_ref().clone();
+        assert_eq!(self::model(sized.clone()).first_workload(), None);
+        sized.values.values_mut().for_each(|kind| kind.size = crate::workload::Size::Bytes(77));
+        assert!(self::model(sized).first_workload().is_some());
     }
 
     #[test]

@@ -28,6 +28,13 @@ impl Workload {
         Arc::new(turned)
     }
 
+    /// Returns whether both workloads have the same operations with the same weights, and the same keys, values and
+    /// setup.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (&self.operations, &self.keys, &self.values, &self.setup)
+            == (&other.operations, &other.keys, &other.values, &other.setup)
+    }
+
     /// Returns whether both workloads have the same operations. Parts that a user can change, such as
     /// weights, may differ.
     pub fn has_operations_of(&self, other: &Self) -> bool {
