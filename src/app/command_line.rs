@@ -2,9 +2,10 @@
 //! options.
 //!
 //! ```text
-//! redyno -p 6380 -c 200 -P 16 --workload cache -d 32 -r 10000  # after CONFIG SET hz 100
+//! redyno -p 6380 -c 200 -P 16 --workload cache -d 32 -r 10000
 //! ```
-//! Settings that no option can express are added as a shell comment. The command line never includes a password.
+//! A note lists the settings that no option can express: `after CONFIG SET hz 100`. The note is shown but not copied,
+//! because some shells run a comment. The command line never includes a password.
 
 use std::sync::Arc;
 
@@ -128,11 +129,11 @@ fn prefill(known: &Workload, asked: &Workload) -> Option<&'static str> {
 }
 
 impl Model {
-    /// Returns the command line that would run the shown segment again.
+    /// Returns the command line that would run the shown segment again, and its note.
     ///
     /// # Errors
     /// Returns a message if no command line can run the segment again.
-    fn command_line(&self) -> Result<String, String> {
+    fn command_line(&self) -> Result<(String, String), String> {
         let shown = self.tracks[0].reading(self.figures_view());
         let current = shown.segment().ok_or("there is no segment yet")?;
         let knobs = &current.start.knobs;
@@ -152,19 +153,19 @@ impl Model {
         let mut set = ParameterChanges::default();
         let until = self.tracks[0].segments().iter().filter(|s| s.start.segment <= current.start.segment);
         until.for_each(|segment| set.take(&segment.start));
-        let set =
-            set.since(&ParameterChanges::default()).into_iter().map(|set| format!("after CONFIG SET {set}"));
+        // A recording may come from others, so its words are quoted, in case that a shell gets the note.
+        let set = set.since(&ParameterChanges::default()).into_iter();
+        let set = set.map(|(name, to)| format!("after CONFIG SET {} {}", quoted(name), quoted(to)));
         let password = program.has_password.then(|| "the password in REDISCLI_AUTH".to_owned());
-        let beside: Vec<_> = set.chain(password).collect();
-        let beside = if beside.is_empty() { String::new() } else { format!("  # {}", beside.join(", ")) };
-        Ok(format!("{} {options}{beside}", program.words))
+        let note: Vec<_> = set.chain(password).collect();
+        Ok((format!("{} {options}", program.words), note.join(", ")))
     }
 
     /// Shows the command line, and copies the command line to the clipboard.
     pub(super) fn copy_command_line(&mut self) {
         match self.command_line() {
-            Ok(text) => {
-                self.mode = InputMode::CommandLine(text.clone());
+            Ok((text, note)) => {
+                self.mode = InputMode::CommandLine { text: text.clone(), note };
                 self.request(Effect::Copy { what: "the command line", text });
             }
             Err(why) => self.show_message(Tone::Warning, why),
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_is_written_as_options_with_set_parameters_as_a_comment() {
+    fn a_segment_is_written_as_options_with_set_parameters_in_a_note() {
         let program = CommandPrefix {
             words: "redyno -p 6380 --db 3".to_owned(),
             has_password: true,
@@ -207,12 +208,13 @@ mod tests {
         let open = Knobs { load: true, rate: Some(5000), arrivals: Arrivals::Poisson, ..Knobs::default() };
         let knobs = Knobs { reconnect: Some(9), ..open };
         begin(&mut model, 1, knobs.clone(), None);
-        let set = ConfigChange { name: "hz".to_owned(), from: "10".to_owned(), to: "100".to_owned() };
+        let set = ConfigChange { name: "hz".to_owned(), from: "10".to_owned(), to: "100; date".to_owned() };
         begin(&mut model, 2, knobs, Some(set));
-        let expected = "redyno -p 6380 --db 3 -c 50 -P 1 --rate 5000 --arrivals poisson --reconnect 9 --workload cache -d 32 -r 10000  \
-                        # after CONFIG SET hz 100, the password in REDISCLI_AUTH";
+        let expected = "redyno -p 6380 --db 3 -c 50 -P 1 --rate 5000 --arrivals poisson --reconnect 9 --workload cache -d 32 -r 10000";
         assert_eq!(copied(&mut model).as_deref(), Some(expected));
-        assert_eq!(model.mode, InputMode::CommandLine(expected.to_owned()), "it is shown as well");
+        let note = "after CONFIG SET hz '100; date', the password in REDISCLI_AUTH".to_owned();
+        let shown = InputMode::CommandLine { text: expected.to_owned(), note };
+        assert_eq!(model.mode, shown, "it is shown as well");
         update(&mut model, Msg::Key(Key::plain(KeyCode::Esc)));
         assert_eq!(model.mode, InputMode::Screen);
     }

@@ -16,7 +16,12 @@ pub enum InputMode {
     /// A text that is being typed.
     Typing(Typing),
     /// The box with a command line to copy.
-    CommandLine(String),
+    CommandLine {
+        /// The command line.
+        text: String,
+        /// What else is necessary to run the segment again, such as parameters to set; may be empty.
+        note: String,
+    },
     /// An entry of the slow log, or a client, in full.
     InFull {
         /// The heading with the kind of the text.
@@ -99,7 +104,7 @@ impl InputMode {
                 _ => &[Context::Typing],
             }),
             Self::Keys => Some(&[Context::Keys]),
-            Self::CommandLine(_) | Self::InFull { .. } => Some(&[Context::CommandLine]),
+            Self::CommandLine { .. } | Self::InFull { .. } => Some(&[Context::CommandLine]),
         }
     }
 }

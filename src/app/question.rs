@@ -88,7 +88,10 @@ pub(super) fn dismiss(model: &mut Model) {
         InputMode::Asking(UserQuestion::Danger(_)) => model.drop_proposal(),
         InputMode::Asking(UserQuestion::Monitor(_)) => model.mode = InputMode::Keys,
         InputMode::Keys => model.stop_sampling(),
-        InputMode::Screen | InputMode::Typing(_) | InputMode::CommandLine(_) | InputMode::InFull { .. } => {}
+        InputMode::Screen
+        | InputMode::Typing(_)
+        | InputMode::CommandLine { .. }
+        | InputMode::InFull { .. } => {}
     }
 }
 

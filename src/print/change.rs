@@ -73,11 +73,11 @@ impl<'a> ParameterChanges<'a> {
         }
     }
 
-    /// Returns the parameters whose values differ from their values in `before`, an earlier state.
-    pub fn since(&self, before: &Self) -> Vec<String> {
+    /// Returns the names and values of the parameters whose values differ from their values in `before`, an earlier state.
+    pub fn since(&self, before: &Self) -> Vec<(&'a str, &'a str)> {
         let differs = |name: &str, from: &str, to: &str| before.0.get(name).map_or(from, |(_, to)| to) != to;
         let changed = self.0.iter().filter(|(name, (from, to))| differs(name, from, to));
-        changed.map(|(name, (_, to))| format!("{name} {}", value_words(to))).collect()
+        changed.map(|(name, (_, to))| (*name, *to)).collect()
     }
 }
 

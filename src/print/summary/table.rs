@@ -13,6 +13,7 @@
 use crate::{
     diagnose::of_segment,
     print::{ParameterChanges, change},
+    server::value_words,
     session::{
         Timeline,
         figures::{self, Figure, Row},
@@ -62,7 +63,8 @@ pub(super) fn rows(timeline: &Timeline) -> Vec<SegmentRow<'_>> {
         }
         let before = rows.last().map(|row| &row.segment.start);
         let is_same = before.is_some_and(|before| before.knobs == segment.start.knobs);
-        let mut turned = set.since(&set_before);
+        let turned = set.since(&set_before).into_iter();
+        let mut turned: Vec<_> = turned.map(|(name, to)| format!("{name} {}", value_words(to))).collect();
         let is_as_before =
             is_same && turned.is_empty() && before.is_some_and(|before| before.aside().is_none());
         if !is_same || turned.is_empty() {

@@ -15,7 +15,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{help, key_panel, table::around};
+use super::{command_line, help, key_panel, table::around};
 use crate::{
     app::{
         InputMode, Model, Offer, PaletteCommand, ParameterChange, Purpose, Spot, TextEntry, Typing,
@@ -98,7 +98,7 @@ pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
     match &model.mode {
         InputMode::Screen => {}
         InputMode::Asking(question) => ask(paint, area, model, question),
-        InputMode::CommandLine(text) => command_line(paint, area, text),
+        InputMode::CommandLine { text, note } => command_line::draw(paint, area, text, note),
         InputMode::InFull { title, text } => {
             draw(paint, area, &DialogBox { title, text, entry: None, keys: "Esc close" });
         }
@@ -153,25 +153,6 @@ fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry
         }
     };
     draw(paint, area, &DialogBox { title, text: &text, entry: Some(entry), keys });
-}
-
-/// The end of a line that continues in the next line.
-const CONTINUED: &str = " \\";
-
-/// Draws a command line that the user can select and copy, for terminals without OSC 52. The lines have no frame and
-/// begin in the first column. A shell can therefore read the selected text.
-fn command_line(paint: &mut Paint, area: Rect, text: &str) {
-    let lines = wrapped(text, usize::from(area.width).saturating_sub(CONTINUED.len()));
-    let height = (lines.len() as u16 + 2).min(area.height.saturating_sub(1));
-    let place = Rect { y: area.bottom().saturating_sub(height + 1), height, ..area };
-    paint.clear(place);
-    paint.rule(row(place, 0), "command line for this segment");
-    for (n, line) in lines.iter().enumerate().take(usize::from(height.saturating_sub(2))) {
-        let is_last = n + 1 == lines.len();
-        let line = if is_last { line.clone() } else { format!("{line}{CONTINUED}") };
-        paint.text(row(place, n as u16 + 1), &line, Ink::Text);
-    }
-    paint.rule(row(place, height.saturating_sub(1)), "hold Shift and drag to select the text; Esc closes");
 }
 
 /// The number of lines for the description of the selected offer.

@@ -2,6 +2,7 @@
 
 pub mod chart_context;
 pub mod command_chart;
+mod command_line;
 pub mod command_table;
 pub mod cursor;
 pub mod dialog;
