@@ -196,6 +196,9 @@ impl<'a> Replies<'a> {
     fn settle_one(&mut self, place: usize) {
         let taken = &mut self.taken[place];
         let n = u64::from(std::mem::take(&mut taken.good));
+        if n == 0 {
+            return; // another operation has the same bit in `touched`
+        }
         let nulls = u64::from(std::mem::take(&mut taken.nulls));
         *self.in_flight -= n;
         if self.held && !self.is_open {

@@ -3,6 +3,7 @@
 mod sequences;
 
 use std::{
+    collections::BTreeMap,
     io::{Read, Write},
     os::unix::net::UnixStream,
 };
@@ -12,7 +13,7 @@ use mio::Poll;
 use super::{replies::READS, *};
 use crate::{
     clock::Clock,
-    endpoint::{Greeting, Target},
+    endpoint::{Address, Greeting, Target, Topology},
     load::{IntervalBuffer, LatencyTo, core_waits::CoreWaits, ring, testing},
     workload::{Draws, KeyNames, Operation, OutgoingRequests, Program, Together, Values, Workload},
 };
@@ -128,6 +129,23 @@ impl Bench {
         self.segments.close_tick(1, 1, 1);
         self.end.intervals.pop().unwrap()
     }
+}
+
+#[test]
+fn an_answer_of_a_node_is_counted_for_one_of_many_operations() {
+    let operation = |n| Operation { name: format!("o{n}"), ..Operation::command("GET k", 1) };
+    let operations = (0..70).map(operation).collect();
+    let workload = Workload { operations, ..Workload::default() };
+    let values = Values::new(&workload, 8, 7);
+    let program = Program::new(&workload, Dialect::Resp2, 10, values, &KeyNames::given("k:"));
+    let mut bench = Bench::of(&program);
+    let node = Topology::default().find_or_add(&Address::Tcp { host: "h".to_owned(), port: 1 });
+    bench.connection.node = node.ok();
+    bench.ask_for(&program, &["o66"], false);
+    bench.answer("$-1\r\n", 5);
+    let counted = bench.counted();
+    let answered: Vec<_> = counted.by_node.nodes().map(|node| node.answered).collect();
+    assert_eq!(answered, [BTreeMap::from([(66, 1)])]);
 }
 
 /// redis-benchmark measures one latency for all requests of a batch.
