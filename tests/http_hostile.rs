@@ -3,6 +3,10 @@
 
 use std::{
     process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -117,6 +121,48 @@ fn wrong_lengths_and_early_closes_are_errors_by_their_kind() {
         let kinds: Vec<_> = counted.keys().map(ToString::to_string).collect();
         assert!(kinds.contains(&kind.to_owned()), "{said}: {summary:?}");
     }
+}
+
+#[test]
+fn no_request_is_written_into_the_body_of_a_request_that_was_answered_early() {
+    let are_mixed = Arc::new(AtomicBool::new(false));
+    let (seen, connections) = (Arc::clone(&are_mixed), Arc::new(AtomicUsize::new(0)));
+    let opened = Arc::clone(&connections);
+    let server = Crowd::start(move |peer, _| {
+        while let Some(first) = peer.line() {
+            let mut length = 0;
+            while let Some(field) = peer.line().filter(|field| field != "\r\n") {
+                length = field.strip_prefix("Content-Length: ").map_or(length, |n| n.trim().parse().unwrap());
+            }
+            let is_large = first.starts_with("PUT ");
+            let status = if is_large { "413 Too Large" } else { "200 OK" };
+            peer.say(&format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"));
+            opened.fetch_add(usize::from(is_large), Relaxed);
+            if let Some(body) = peer.text(length) {
+                seen.fetch_or(body.contains("PUT /"), Relaxed);
+            }
+        }
+    });
+    let uri = uri(&server);
+    let words = [
+        &uri,
+        "--headless",
+        "--json",
+        "--yes",
+        "--load",
+        "-c",
+        "1",
+        "-n",
+        "3",
+        "-d",
+        "16M",
+        "--",
+        "PUT",
+        "/a",
+        "{value}",
+    ];
+    let summary = end(&run(&words).expect_code(1).records()).summary.clone();
+    assert_eq!((connections.load(Relaxed), are_mixed.load(Relaxed)), (3, false), "{summary:?}");
 }
 
 #[test]

@@ -200,11 +200,11 @@ impl LoadConnection {
         self.is_closing = true;
     }
 
-    /// Returns whether an HTTP server closes the connection. The connection of such a server is replaced before the
-    /// next request.
+    /// Returns whether the connection of an idle client is replaced before the next request: an HTTP server closes the
+    /// connection, or answered before it read the whole request. The rest of that request is not sent.
     #[inline]
     pub(super) fn must_reconnect(&self) -> bool {
-        self.skipper.is_last()
+        self.skipper.is_last() || self.phase == ConnectionPhase::Idle && self.unsent.is_some()
     }
 
     /// Counts the unanswered operations of the batch in flight as errors of `kind`, at `now_ns`.
