@@ -207,7 +207,7 @@ impl Talk {
         let mut buffer = [0; READ_SIZE];
         match self.line.0.read(&mut buffer) {
             // A body without a length ends with the connection.
-            Ok(0) if self.has_bodies && self.skipper.end() => Ok(TalkStep::Further),
+            Ok(0) if self.has_bodies && self.skipper.ends_reply() => Ok(TalkStep::Further),
             Ok(0) => {
                 let failed = self.failed.take();
                 Err(self.broken(failed.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into())))
@@ -256,7 +256,10 @@ mod tests {
     use std::{io::Write, net::TcpListener, thread};
 
     use super::*;
-    use crate::endpoint::Address;
+    use crate::{
+        endpoint::Address,
+        protocol::{Dialect, HttpSite},
+    };
 
     #[test]
     fn the_limit_applies_to_each_reply_and_replies_are_not_kept() {
@@ -278,5 +281,26 @@ mod tests {
         assert_eq!(lengths, vec![(1 << 20) + 12; 40]);
         assert!(talk.received.capacity() < 8 << 20, "{}", talk.received.capacity());
         drop(server.join().unwrap());
+    }
+
+    #[test]
+    fn an_http_server_that_closes_without_a_reply_ends_the_conversation_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na").unwrap();
+        });
+        let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
+        let target = Target { address, dialect: Dialect::Http(HttpSite::of("h", "/")), ..Target::default() };
+        let limit = Duration::from_secs(3600);
+        let mut talk = Talk::silent(&target, Instant::now() + limit).unwrap_or_else(|_| panic!("it listens"));
+        talk = talk.with_bodies();
+        talk.ask(b"", 1, limit, |_, _| {}).unwrap();
+        server.join().unwrap();
+        let closed = talk.ask(b"", 1, limit, |_, _| {}).unwrap_err();
+        assert!(
+            matches!(closed, ReachError::Io { cause, .. } if cause.kind() == io::ErrorKind::UnexpectedEof)
+        );
     }
 }

@@ -2,7 +2,7 @@
 //! finds.
 
 use std::{
-    io,
+    io::{self, ErrorKind::TimedOut},
     sync::{Arc, mpsc::Sender},
     time::{Duration, Instant},
 };
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    endpoint::{Talk, Target, talk},
+    endpoint::{ReachError, Talk, Target, talk},
     events::EventKind,
     protocol::{Dialect, HttpReply, Reply},
     untrusted,
@@ -90,22 +90,34 @@ impl RecallProbe {
     }
 }
 
-/// Sends a search and returns the reply. If there is no connection, opens a new connection first.
+/// Sends a search and returns the reply. If there is no connection, or the server has closed it since the last search,
+/// opens a new connection first.
 ///
 /// # Errors
 /// Fails if the server cannot be reached, does not answer, or answers with an error.
 fn ask(target: &Target, line: &mut Option<Talk>, query: &VectorQuery) -> Result<Vec<u8>, String> {
-    let mut talk = match line.take() {
-        Some(talk) => talk,
-        None => {
-            let talk = talk(target, Some("redyno-recall"), LIMIT).map_err(|error| error.to_string())?;
-            talk.bounded(LONGEST).with_bodies()
-        }
+    let is_closed =
+        |error: &ReachError| matches!(error, ReachError::Io { cause, .. } if cause.kind() != TimedOut);
+    let talk = match line.take().map(|talk| ask_on(talk, line, query)) {
+        Some(Err(error)) if !is_closed(&error) => return Err(error.to_string()),
+        Some(Ok(answer)) => return answer,
+        Some(Err(_)) | None => talk(target, Some("redyno-recall"), LIMIT),
     };
+    talk.and_then(|talk| ask_on(talk.bounded(LONGEST).with_bodies(), line, query))
+        .unwrap_or_else(|error| Err(error.to_string()))
+}
+
+/// Sends a search on a connection, and keeps the connection in `line` after a reply.
+fn ask_on(
+    mut talk: Talk,
+    line: &mut Option<Talk>,
+    query: &VectorQuery,
+) -> Result<Result<Vec<u8>, String>, ReachError> {
+    let has_keys = talk.target().dialect.has_keys();
     let mut answer = Ok(Vec::new());
     let read = |bytes: &[u8], reply: Reply| {
         answer = match reply {
-            Reply::Error(line) if !target.dialect.has_keys() => {
+            Reply::Error(line) if !has_keys => {
                 Err(untrusted::at_most(&[line, b": ", &HttpReply::read(bytes).body].concat(), LONGEST_SHOWN))
             }
             Reply::Error(_) => Err(untrusted::bytes(bytes.trim_ascii())),
@@ -113,9 +125,9 @@ fn ask(target: &Target, line: &mut Option<Talk>, query: &VectorQuery) -> Result<
         };
     };
     talk.count(&[&query.command]);
-    talk.ask(&query.request, 1, LIMIT, read).map_err(|error| error.to_string())?;
+    talk.ask(&query.request, 1, LIMIT, read)?;
     *line = Some(talk);
-    answer
+    Ok(answer)
 }
 
 /// The sums over all searches so far.

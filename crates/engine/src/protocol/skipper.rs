@@ -105,6 +105,13 @@ impl Skipper {
         if let Self::Http(skipper) = self { skipper.end() } else { false }
     }
 
+    /// Notes that the server has closed the connection. Returns whether this ended an HTTP reply, which the next call
+    /// of [`advance`](Self::advance) returns.
+    #[cold]
+    pub fn ends_reply(&mut self) -> bool {
+        if let Self::Http(skipper) = self { skipper.ends_reply() } else { false }
+    }
+
     /// Returns whether the server closes the connection after the last reply.
     #[inline]
     pub fn is_last(&self) -> bool {

@@ -117,6 +117,13 @@ impl HttpSkipper {
         self.has_replied || self.inside == HttpState::Ended
     }
 
+    /// Notes that the server has closed the connection. Returns whether this ended a reply, which the next call of
+    /// [`advance`](Self::advance) returns.
+    pub(in crate::protocol) fn ends_reply(&mut self) -> bool {
+        self.end();
+        self.inside == HttpState::Ended
+    }
+
     /// Returns whether the server will close the connection after the last reply.
     #[inline]
     pub(in crate::protocol) fn is_last(&self) -> bool {
