@@ -156,7 +156,15 @@ impl ReceivedCounts {
             let is_listed = all[one.receiver as usize - 1].is_listed;
             Reverse((is_last && is_listed, one.lost, slow_ns, one.reconnects))
         });
-        self.named.truncate(if is_last { MOST_AT_LAST } else { MOST_NAMED });
+        let with_losses = |one: &OneReceiver| one.lost + one.late + one.reconnects > 0;
+        let at_last =
+            || self.named.iter().rposition(with_losses).map_or(0, |place| place + 1).max(MOST_AT_LAST);
+        let most = if is_last { at_last() } else { MOST_NAMED };
+        // A later interval lists these.
+        for one in self.named.drain(most.min(self.named.len())..) {
+            let own = &mut all[one.receiver as usize - 1];
+            (own.lost, own.late, own.reconnects) = (one.lost, one.late, one.reconnects);
+        }
         let listed = self.named.iter().map(|one| one.receiver as usize - 1);
         listed.for_each(|place| (all[place].unlisted, all[place].is_listed) = (0, true));
         if is_last {
@@ -177,6 +185,23 @@ mod tests {
         arrived.name(&mut all, false);
         let named: Vec<_> = arrived.named.iter().map(|one| (one.receiver, one.lost)).collect();
         assert_eq!((named[0], named[15], named.len()), ((40, 39), (25, 24), 16));
+    }
+
+    #[test]
+    fn no_loss_of_a_receiver_is_forgotten() {
+        let mut all =
+            (0..200).map(|_| ReceiverCounts { lost: 3, late: 2, reconnects: 1, ..ReceiverCounts::default() });
+        let mut all: Vec<_> = all.by_ref().collect();
+        let mut sums = [0; 3];
+        for tick in 1..=3 {
+            let mut arrived = ReceivedCounts::new(ReceiverKind::Pubsub);
+            arrived.name(&mut all, tick == 3);
+            assert_eq!(arrived.named.len(), [16, 16, 200][tick - 1]);
+            arrived.named.iter().for_each(|one| {
+                sums = [sums[0] + one.lost, sums[1] + one.late, sums[2] + one.reconnects];
+            });
+        }
+        assert_eq!(sums, [600, 400, 200]);
     }
 
     #[test]
