@@ -29,10 +29,11 @@ pub(super) use client::{Client, ClientConnection};
 use lanes::ExtraLanes;
 pub(super) use lanes::{Lane, is_extra};
 
-/// The largest number of connections that all workers together open at the same time. Servers commonly have
+/// The largest number of connections that all workers together open at the same time. Also the largest number of
+/// connections that the receivers open at the same time. Servers commonly have
 /// an accept queue for 128 connections. With this limit, the queue does not overflow. If a full queue drops a
 /// connection, the next attempt follows a second later.
-const MAX_OPENING: usize = 128;
+pub(super) const MAX_OPENING: usize = 128;
 
 /// When the number of clients falls, the worker keeps the memory of this many closed clients.
 const SPARE: usize = 256;

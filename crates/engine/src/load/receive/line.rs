@@ -106,6 +106,11 @@ impl ReceiverConnection {
         self.write()
     }
 
+    /// Returns whether the server has not accepted the connection yet.
+    pub(super) fn is_connecting(&self) -> bool {
+        !self.is_connected
+    }
+
     /// Subscribes to a further channel of the dialog. The command is written at the next [`attend`](Self::attend).
     pub(super) fn subscribe(&mut self, messages: &Messages, channel: usize) {
         if let ReceiverPhase::Open = self.phase {

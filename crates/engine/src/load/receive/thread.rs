@@ -36,8 +36,6 @@ use crate::{
     stats::Recorder,
 };
 
-/// The largest number of connections that are opened per round.
-const OPENINGS: usize = 200;
 /// How long the thread waits at the end of the load for the next missing message: 1 s.
 const LAST_MESSAGES_NS: u64 = 1_000_000_000;
 /// How long the thread waits at the end of the load for all missing messages together: 5 s. If the server
@@ -86,8 +84,8 @@ pub(super) struct ReceiverThread {
     /// The topology at the time when a node refused a channel. The receivers react when the topology has
     /// changed.
     outdated: Option<Arc<Topology>>,
-    /// Whether a connection waits until a host name is resolved.
-    awaits_name: bool,
+    /// Whether the next connection must wait until a host name is resolved, or until another connection is open.
+    must_wait: bool,
     shared: Vec<MessageNumbers>,
     /// The receivers that must connect. The first number of an entry is the earliest time for the connection.
     to_open: BTreeSet<(u64, usize)>,
@@ -131,7 +129,7 @@ impl ReceiverThread {
             own_counts: Vec::new(),
             spread: WorkerCluster::of(&setup.plan),
             outdated: None,
-            awaits_name: false,
+            must_wait: false,
             shared: Vec::new(),
             to_open: BTreeSet::new(),
             unread: Vec::new(),
@@ -193,7 +191,7 @@ impl ReceiverThread {
     fn sleep(&self, now_ns: u64) -> Duration {
         let looks_ns = now_ns + LOOK_EVERY_NS;
         let opens_ns = match self.to_open.first() {
-            Some(_) if self.awaits_name => looks_ns,
+            Some(_) if self.must_wait => looks_ns,
             next => next.map_or(u64::MAX, |(at_ns, _)| *at_ns),
         };
         let opens_ns = if self.outdated.is_some() { opens_ns.min(looks_ns) } else { opens_ns };

@@ -22,6 +22,8 @@ use crate::{
 /// The longest time that the server may take to report how many messages it stores: 500 ms. Without an answer, redyno
 /// assumes that the last missing messages are still in the server.
 const STORED_LIMIT: Duration = Duration::from_millis(500);
+/// The longest accepted answer to this question, in bytes: 1 MiB.
+const LONGEST: usize = 1 << 20;
 
 impl ReceiverThread {
     /// Returns whether the receivers have waited long enough for the last messages of a load that ended at `over_ns`.
@@ -88,7 +90,9 @@ impl ReceiverThread {
             let limit = deadline.saturating_duration_since(Instant::now());
             let talk = match talks.entry(node) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(talk(&target, Some(RECEIVER_NAME), limit).ok()?),
+                Entry::Vacant(new) => {
+                    new.insert(talk(&target, Some(RECEIVER_NAME), limit).ok()?.bounded(LONGEST))
+                }
             };
             let stored = missing::stored(talk, messages, channel, deadline)?;
             Some((channel, if stored > 0 { stored + under_way[channel] } else { 0 }))

@@ -10,9 +10,10 @@ use std::{io, sync::Arc};
 
 use mio::Token;
 
-use super::{Channel, MessageReceiver, NodeNumber, OPENINGS, ReceiverConnection, ReceiverThread};
+use super::{Channel, MessageReceiver, NodeNumber, ReceiverConnection, ReceiverThread};
 use crate::{
     endpoint::{Endpoint, Tls},
+    load::clients::MAX_OPENING,
     protocol::key_slot,
     workload::ReceiverKind,
 };
@@ -119,17 +120,25 @@ impl ReceiverThread {
 
     /// Opens the connections that are due.
     pub(super) fn connect(&mut self, now_ns: u64) {
-        self.awaits_name = false;
-        for _ in 0..OPENINGS {
+        self.must_wait = false;
+        let mut opening = None;
+        loop {
             let next = self.to_open.first().copied().filter(|(at_ns, _)| *at_ns <= now_ns);
             let Some((at_ns, i)) = next else { return };
+            let is_opening =
+                |it: &&MessageReceiver| it.line.as_ref().is_some_and(ReceiverConnection::is_connecting);
+            let opening = opening.get_or_insert_with(|| self.receivers.values().filter(is_opening).count());
+            if *opening == MAX_OPENING {
+                self.must_wait = true;
+                return;
+            }
             if !self.replace(i, now_ns) {
                 self.to_open.remove(&(at_ns, i));
                 continue;
             }
             let opened = match self.door(i, now_ns) {
                 Ok(None) => {
-                    self.awaits_name = true;
+                    self.must_wait = true;
                     return;
                 }
                 Ok(Some((endpoint, tls))) => {
@@ -139,7 +148,7 @@ impl ReceiverThread {
             };
             self.to_open.remove(&(at_ns, i));
             match (opened, self.receivers.get_mut(&i)) {
-                (Ok(line), Some(receiver)) => receiver.line = Some(line),
+                (Ok(line), Some(receiver)) => (receiver.line, *opening) = (Some(line), *opening + 1),
                 (Err(error), _) => self.lose(i, &error.into(), now_ns),
                 (Ok(_), None) => {}
             }
