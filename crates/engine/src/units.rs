@@ -1,6 +1,6 @@
 //! Formats quantities with units (`1.2 ms`, `64 KiB`) for people, and parses them.
 //!
-//! Every function returns a value with its unit. Latencies have three significant digits. A value that is not zero
+//! Every function returns a value with its unit. Latencies have three significant digits. A latency that is not zero
 //! never appears as zero. Machine-readable output contains plain numbers without this module.
 
 use std::{ops::RangeInclusive, time::Duration};
@@ -196,7 +196,7 @@ pub struct ParseQuantityError {
 /// # Errors
 /// Fails if the text is not a number, is negative, or is not a whole number of units.
 pub fn parse_count(text: &str) -> Result<u64, ParseQuantityError> {
-    scaled(text, &[("k", 1e3), ("m", 1e6), ("g", 1e9)], "a count such as 50, 100k or 1.5M")
+    scaled(text, &[("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000)], "a count such as 50, 100k or 1.5M")
 }
 
 /// Parses a size in bytes: digits, optionally followed by `k`, `M` or `G` (powers of 1024). Suffixes such as `kb` and
@@ -205,8 +205,7 @@ pub fn parse_count(text: &str) -> Result<u64, ParseQuantityError> {
 /// # Errors
 /// Fails in the same cases as [`parse_count`].
 pub fn parse_bytes(text: &str) -> Result<u64, ParseQuantityError> {
-    const K: f64 = 1024.0;
-    let scales = [("k", K), ("m", K * K), ("g", K * K * K)];
+    let scales = [("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)];
     let lower = text.trim().to_ascii_lowercase();
     let bare = lower.strip_suffix("ib").or_else(|| lower.strip_suffix('b')).unwrap_or(&lower);
     scaled(bare, &scales, "a size in bytes such as 32, 4k or 1M")
@@ -269,24 +268,25 @@ pub fn whole_number<T: TryFrom<u64>>(
     }
 }
 
-fn scaled(text: &str, scales: &[(&str, f64)], expected: &'static str) -> Result<u64, ParseQuantityError> {
+fn scaled(text: &str, scales: &[(&str, u64)], expected: &'static str) -> Result<u64, ParseQuantityError> {
     let error = || ParseQuantityError { text: text.to_owned(), expected };
     let lower = text.trim().to_ascii_lowercase();
     let (digits, factor) = scales
         .iter()
         .find_map(|(suffix, factor)| lower.strip_suffix(suffix).map(|rest| (rest.trim_end(), *factor)))
-        .unwrap_or((lower.as_str(), 1.0));
-    if !digits.starts_with(|c: char| c.is_ascii_digit()) || digits.contains('e') {
+        .unwrap_or((lower.as_str(), 1));
+    let (whole, fraction) = digits.split_once('.').filter(|_| factor > 1).unwrap_or((digits, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let is_number = |c: &str| c.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !is_number(whole) || !is_number(fraction) {
         return Err(error());
     }
-    if factor == 1.0 {
-        return digits.parse().map_err(|_| error());
-    }
-    let value = digits.parse::<f64>().map_err(|_| error())? * factor;
-    if value.fract() != 0.0 || value >= u64::MAX as f64 {
-        return Err(error());
-    }
-    Ok(value as u64)
+    let value = || {
+        let parts = 10_u128.checked_pow(fraction.len() as u32)?;
+        let in_parts = format!("{whole}{fraction}").parse::<u128>().ok()?.checked_mul(factor.into())?;
+        u64::try_from(in_parts / parts).ok().filter(|_| in_parts % parts == 0)
+    };
+    value().ok_or_else(error)
 }
 
 /// Aligns the cells of lines in columns. The columns that `is_right` selects are flush right, and all other columns are
@@ -382,6 +382,7 @@ mod tests {
     fn quantities_read_back_and_nonsense_is_refused() {
         assert_eq!(parse_count("100k"), Ok(100_000));
         assert_eq!(parse_count("1.5M"), Ok(1_500_000));
+        assert_eq!(["4.1M", "16.1k", "2.010k"].map(parse_count), [Ok(4_100_000), Ok(16_100), Ok(2010)]);
         assert_eq!(parse_count("18446744073709551615"), Ok(u64::MAX));
         assert_eq!(parse_bytes("4k"), Ok(4096));
         assert_eq!(parse_bytes("1MiB"), Ok(1 << 20));
