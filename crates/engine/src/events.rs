@@ -236,10 +236,13 @@ event_kinds! {
     LagUnmeasured { replica: String, cause: String } "lag" format!("{replica}: {cause}");
     /// The lag of a replica: how many of redyno's test values arrived in time, how many did not, and the delays.
     LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
-        let unseen = if *unseen > 0 { format!("; {} did not arrive in time", grouped(*unseen)) } else { String::new() };
+        let late = if *unseen > 0 { format!("; {} did not arrive in time", grouped(*unseen)) } else { String::new() };
         let after = |us: &f64| if *us > 0.0 { format!("within {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
-        let (half, all, markers) = (after(p50_us), after(max_us), count_with_noun(*markers, "marker"));
-        format!("{replica} received {markers}: half of them {half}, all {all}{unseen}")
+        let (half, all, arrived) = (after(p50_us), after(max_us), count_with_noun(*markers, "marker"));
+        match markers {
+            0 => format!("{replica} received none of {} in time", count_with_noun(*unseen, "marker")),
+            _ => format!("{replica} received {arrived}: half of them {half}, all {all}{late}"),
+        }
     };
     /// The recall of searches for nearest vectors cannot be measured now, because of `cause`.
     RecallUnmeasured { cause: String } "recall" format!("not measured: {cause}");
