@@ -171,8 +171,14 @@ impl TestedFigure {
         let scaled = if unit == FigureUnit::Bytes { parse_bytes } else { parse_count };
         let value = |text: &str| number(text).or_else(|| Some(scaled(text).ok()? as f64)).map(Bound::Value);
         if let Some(percent) = text.strip_suffix('%').filter(|_| unit != FigureUnit::Trouble) {
+            // `client_cpu > 90%` limits the share itself, and `client_cpu > +10%` limits its change.
+            let is_share = unit == FigureUnit::Ratio && !percent.starts_with(['+', '-']);
             return number(percent)
-                .map(|percent| Bound::Change(percent / 100.0))
+                .map(
+                    |percent| {
+                        if is_share { Bound::Value(percent / 100.0) } else { Bound::Change(percent / 100.0) }
+                    },
+                )
                 .ok_or_else(|| wrong("a change such as +10%"));
         }
         match unit {

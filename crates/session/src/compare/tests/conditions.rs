@@ -189,4 +189,8 @@ fn a_wrong_condition_is_refused_with_the_expected_form() {
     }
     let figure = figures::OPS_PER_S.name;
     assert!(format!("{figure} < 5").parse::<Condition>().is_ok_and(|condition| !condition.is_relative()));
+    for (text, is_relative) in [("client_cpu > 90%", false), ("client_cpu > +90%", true), ("p99 > 90%", true)]
+    {
+        assert_eq!(text.parse::<Condition>().unwrap().is_relative(), is_relative, "{text}");
+    }
 }
