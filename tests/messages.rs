@@ -103,31 +103,6 @@ fn every_message_is_received_as_often_as_the_server_says_and_nothing_is_left() {
     }
 }
 
-#[test]
-fn notifications_are_switched_on_after_a_question_and_set_back_also_after_a_kill() {
-    let server = Server::redis().start();
-    let port = server.port_text();
-    let value =
-        || server.cli(&["CONFIG", "GET", "notify-keyspace-events"]).lines().nth(1).unwrap().to_owned();
-    server.cli(&["CONFIG", "SET", "notify-keyspace-events", "Ex"]);
-    let mut args = session(&port, "keyspace", &["-n", "500"]);
-    args.retain(|word| *word != "--yes");
-    let asks = run(&args);
-    assert!(asks.err.contains("adds K$ to notify-keyspace-events and sets it back"), "{asks:?}");
-    assert_eq!((asks.code() == 0, value()), (false, "xE".to_owned()));
-    let running = Running::start(redyno(&session(&port, "keyspace", &[])));
-    receivers(&server, &running);
-    assert_eq!(value(), "$xKE");
-    running.signal(Signal::KILL);
-    running.end();
-    run(&["clean", "-p", &port, "--yes"]).expect_code(0);
-    assert_eq!((value(), server.cli(&["DBSIZE"])), ("xE".to_owned(), "0".to_owned()));
-    server.cli(&["CONFIG", "SET", "notify-keyspace-events", "AKE"]);
-    let got = run(&args).expect_code(0).records();
-    assert!(received(summary(&got)).1.times.count() > 4000, "nothing is asked");
-    assert_eq!(value(), "AKE");
-}
-
 /// Starts the built-in server with these options. Returns it and its port, or that of its first node.
 pub fn built_in(options: &[&str]) -> (Running, String) {
     let demo = Running::start(redyno(&[&["demo"], options].concat()));

@@ -65,6 +65,7 @@ mod messages;
 mod messages_in_clusters;
 mod metrics;
 mod nodes;
+mod notifications;
 mod oneshot;
 mod oneshot_keys;
 mod open_loop;

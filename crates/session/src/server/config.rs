@@ -130,12 +130,12 @@ impl ConfigValues {
             }
             if self.values.get(&name) == Some(&to) {
                 // If redyno has set the present value, a later change is not redyno's.
-                sent.take_set(&name, |value| tuned::same(value, &to));
+                sent.take_set(&name, |value| tuned::same(&name, value, &to));
                 continue;
             }
             let from = Arc::make_mut(&mut self.values).insert(name.clone(), to.clone());
             if let Some(from) = from
-                && !sent.take_set(&name, |value| tuned::same(value, &to))
+                && !sent.take_set(&name, |value| tuned::same(&name, value, &to))
             {
                 events.push(EventKind::ConfigChanged { name, from, to });
             }

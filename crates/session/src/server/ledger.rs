@@ -26,6 +26,8 @@ struct LedgerState {
     is_marked: bool,
     /// The place of the marker on the server; `None` until the place is known.
     place: Option<MarkerPlace>,
+    /// The letters of `notify-keyspace-events` that the session needs. Other sessions may have added them.
+    notifications: String,
     /// Whether some changes in the ledger are not written to the marker yet.
     is_behind: bool,
     /// Whether this session has written the marker and has not deleted it since.
@@ -51,8 +53,9 @@ impl Ledger {
     }
 
     fn of(marker: Marker, is_marked: bool) -> Self {
-        let (is_behind, has_stood, is_closed) = (false, false, false);
-        let sheet = LedgerState { marker, is_marked, place: None, is_behind, has_stood, is_closed };
+        let ((is_behind, has_stood, is_closed), notifications) = ((false, false, false), String::new());
+        let sheet =
+            LedgerState { marker, is_marked, place: None, notifications, is_behind, has_stood, is_closed };
         Self { sheet: Arc::new(Mutex::new(sheet)) }
     }
 
@@ -135,6 +138,18 @@ impl Ledger {
         let mut sheet = self.sheet.lock();
         sheet.marker.tuned.retain(|tuned| tuned.name != name);
         sheet.is_behind = true;
+    }
+
+    /// Notes that the session needs these letters of `notify-keyspace-events`.
+    pub(super) fn need_notifications(&self, letters: &str) {
+        letters.clone_into(&mut self.sheet.lock().notifications);
+    }
+
+    /// Returns the letters of `notify-keyspace-events` that the session needs. The text is empty if the session needs
+    /// none, or is undoing its changes.
+    pub(super) fn notifications(&self) -> String {
+        let sheet = self.sheet.lock();
+        if sheet.is_closed { String::new() } else { sheet.notifications.clone() }
     }
 
     /// Records an object before a setup makes the object. A setup consists of commands that run before the load.

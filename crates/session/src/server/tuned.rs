@@ -9,7 +9,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::parameter::{Parameter, value_words};
+use super::{
+    notifications,
+    parameter::{NOTIFICATIONS, Parameter, value_words},
+};
 
 /// The length of the longest accepted note, in bytes.
 const LONGEST_NOTE: usize = 2000;
@@ -40,7 +43,7 @@ impl TunedParameter {
     pub fn with_change(knows: Option<&Self>, name: &str, from: &str, to: &str) -> Self {
         let fresh = || Self { name: name.to_owned(), from: from.to_owned(), to: Vec::new() };
         let mut tuned = knows.filter(|tuned| tuned.is_ours(from)).cloned().unwrap_or_else(fresh);
-        tuned.to.retain(|value| same(value, from));
+        tuned.to.retain(|value| same(name, value, from));
         tuned.to.push(to.to_owned());
         tuned
     }
@@ -54,7 +57,7 @@ impl TunedParameter {
 
     /// Returns whether `value` is a value that the session set.
     pub(super) fn is_ours(&self, value: &str) -> bool {
-        self.to.iter().any(|own| same(own, value))
+        self.to.iter().any(|own| same(&self.name, own, value))
     }
 
     /// Returns the text for the marker: everything except the parameter's name.
@@ -99,9 +102,12 @@ impl TunedParameter {
     }
 }
 
-/// Returns whether both values mean the same to the server: CONFIG GET returns `104857600` after CONFIG SET of `100mb`,
-/// and `yes` after `YES`.
-pub(super) fn same(a: &str, b: &str) -> bool {
+/// Returns whether both values of the parameter `name` mean the same to the server: CONFIG GET returns `104857600` after
+/// CONFIG SET of `100mb`, and `yes` after `YES`.
+pub(super) fn same(name: &str, a: &str, b: &str) -> bool {
+    if name == NOTIFICATIONS.name {
+        return notifications::letters(a) == notifications::letters(b);
+    }
     a == b || a.split_whitespace().map(plain).eq(b.split_whitespace().map(plain))
 }
 
@@ -169,6 +175,9 @@ mod tests {
             assert!(!tuned("x", "", &[typed]).is_ours(other), "{typed} {other}");
         }
         assert!(!tuned("x", "0", &["99999999999999999999gb"]).is_ours("0"));
+        let letters = |letters| tuned("notify-keyspace-events", "", &[letters]);
+        assert!(letters("ExK$").is_ours("$xKE") && letters("g$lshzxetdK").is_ours("AK"));
+        assert!(!letters("ExK$").is_ours("$xK"));
     }
 
     #[test]

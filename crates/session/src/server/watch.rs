@@ -18,6 +18,7 @@ use tokio::{
 use super::{
     ControlMessage, Ledger, ServerError, notifications,
     order::{ControlOrder, OrderContext, OrderStep},
+    parameter::NOTIFICATIONS,
     plane::{CommandSender, Link, Poller},
     poll::Polled,
     registry::{self, MarkerState},
@@ -93,7 +94,7 @@ impl ControlTask {
             poller,
             ledger: None,
             marker_trouble: None,
-            is_restarted: false,
+            may_not_notify: false,
             back_off: BackOff::new(),
         };
         // The time and the cause of the last lost connection, until they are reported.
@@ -173,9 +174,18 @@ struct ControlState {
     ledger: Option<Ledger>,
     /// The last reported reason why the marker cannot be written.
     marker_trouble: Option<EventKind>,
-    /// Whether the server was restarted or replaced, and may lack the notifications that a setup had switched on.
-    is_restarted: bool,
+    /// Whether the server may lack the notifications that the session needs, because the server was restarted or
+    /// replaced, or another client changed them.
+    may_not_notify: bool,
     back_off: BackOff,
+}
+
+/// Returns whether the server may lack keyspace notifications after this event.
+fn may_end_notifications(event: &EventKind) -> bool {
+    match event {
+        EventKind::ConfigChanged { name, .. } => name == NOTIFICATIONS.name,
+        event => *event == EventKind::Restarted,
+    }
 }
 
 impl ControlState {
@@ -231,7 +241,7 @@ impl ControlState {
     fn note_server(&mut self, server: Option<SocketAddr>) {
         if self.server.is_some() && self.server != server {
             self.poller.change_server();
-            self.is_restarted = true;
+            self.may_not_notify = true;
         }
         self.server = server;
     }
@@ -284,18 +294,19 @@ impl ControlState {
         match self.poller.poll(wire, || clock.now_ns()).await {
             Ok((at_ns, polled)) => {
                 pause = polled.pause;
-                self.is_restarted |= polled.events.contains(&EventKind::Restarted);
+                self.may_not_notify |= polled.events.iter().any(may_end_notifications);
                 self.report_poll(at_ns, polled);
             }
             Err(error) if error.ends_connection() => return Err(error),
             Err(error) => self.report_mute(error.to_string()),
         }
         let (Some(ledger), CommandSender::Redis(wire)) = (&self.ledger, wire) else { return Ok(pause) };
-        if self.is_restarted {
-            match notifications::add_again(wire, &self.target, ledger).await {
+        let letters = ledger.notifications();
+        if std::mem::take(&mut self.may_not_notify) && !letters.is_empty() {
+            match notifications::add(wire, &self.target, &letters, ledger).await {
                 Err(error) if error.ends_connection() => return Err(error),
                 // The session is ending, or the server refuses the letters, which the receivers then lack.
-                _ => self.is_restarted = false,
+                _ => {}
             }
         }
         let trouble = match registry::check_marker(wire, ledger).await? {
