@@ -113,8 +113,8 @@ impl Latency {
 
     /// Returns how many latencies are at or above `ns`, including latencies over range.
     pub fn count_from(&self, ns: u64) -> u64 {
-        let below: u64 = self.cells.iter().take_while(|cell| cell.0 < ns).map(|cell| cell.1).sum();
-        self.count() - below
+        let below = self.cells.iter().take_while(|cell| cell.0 < ns);
+        below.fold(self.count(), |rest, cell| rest.saturating_sub(cell.1))
     }
 
     /// Returns [`value_at_quantile`](Self::value_at_quantile) if at least ten samples are above this value. Otherwise

@@ -31,11 +31,11 @@ impl Totals {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Adds all latencies in `other`.
+    /// Adds all latencies in `other`. The largest sum is `u64::MAX`, which only a hostile recording reaches.
     pub(super) fn add(&mut self, other: &Self) {
-        self.count += other.count;
-        self.over_range += other.over_range;
-        self.sum_ns += other.sum_ns;
+        self.count = self.count.saturating_add(other.count);
+        self.over_range = self.over_range.saturating_add(other.over_range);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
@@ -69,7 +69,7 @@ pub(super) fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
         old = up_to(cells, old, value);
         if old > 0 && cells[old - 1].0 == value {
             old -= 1;
-            cells[old].1 += count;
+            cells[old].1 = cells[old].1.saturating_add(count);
         } else {
             missing += 1;
         }
@@ -126,6 +126,13 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+
+    #[test]
+    fn a_sum_above_the_largest_number_is_the_largest_number() {
+        let mut cells = vec![(5, u64::MAX - 1)];
+        merge_cells(&mut cells, &[(5, 2)]);
+        assert_eq!(cells, [(5, u64::MAX)]);
+    }
 
     #[test]
     fn merged_cells_have_the_sum_of_both_counts() {

@@ -160,7 +160,9 @@ impl Bus {
     pub(super) fn time_ns(&mut self) -> Result<u64, BusError> {
         let number = |value: &RespValue| untrusted::bytes(value.text()?).parse::<u64>().ok();
         self.ask(&[b"TIME"], LIMIT, |reply| match reply.list()? {
-            [seconds, micros] => Some(number(seconds)? * SECOND_NS + number(micros)? * 1000),
+            [seconds, micros] => {
+                number(seconds)?.checked_mul(SECOND_NS)?.checked_add(number(micros)?.checked_mul(1000)?)
+            }
             _ => None,
         })
     }

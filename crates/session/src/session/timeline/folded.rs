@@ -112,7 +112,8 @@ pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<FoldedEvents<'
             group.ends_ns = group.ends_ns.zip(length_ns).map(|(both, ns)| ends(both, ns));
             group.client = group.client.take().filter(|known| client == Some(known));
             let [entries, unread] = counted(what);
-            group.counted = [group.counted[0] + entries, group.counted[1] + unread];
+            group.counted =
+                [group.counted[0].saturating_add(entries), group.counted[1].saturating_add(unread)];
             line.text = match what {
                 EventKind::MoreSlowCommands { .. } => {
                     let [entries, unread] = group.counted;
