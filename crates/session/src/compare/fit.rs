@@ -1,7 +1,12 @@
 //! The reasons why two runs cannot be compared.
 
+use std::sync::Arc;
+
 use super::Run;
-use crate::knobs::{Knob, Knobs};
+use crate::{
+    knobs::{Knob, Knobs},
+    session::clean,
+};
 
 /// Returns the settings that must be equal but differ between `base` and `new`. The list is empty if the runs
 /// can be compared.
@@ -24,8 +29,20 @@ pub fn planned_mismatches(base: &Run, knobs: &Knobs) -> Vec<String> {
     match (recorded.load, knobs.load) {
         (false, true) => vec![format!("{} has no segment under load", base.name)],
         (true, false) => vec!["this run has no load".to_owned()],
-        _ => different_knobs(recorded, knobs),
+        _ => different_knobs(recorded, &as_recorded(knobs)),
     }
+}
+
+/// Returns the knobs as a recording contains them: long texts of the workload are cut, and settings that a recording
+/// does not contain are left out.
+fn as_recorded(knobs: &Knobs) -> Knobs {
+    let written = serde_json::to_value(&*knobs.workload).ok();
+    let read = written.and_then(|mut workload| {
+        clean(&mut workload).ok()?;
+        serde_json::from_value(workload).ok()
+    });
+    let workload = read.map_or_else(|| knobs.workload.clone(), Arc::new);
+    Knobs { workload, ..knobs.clone() }
 }
 
 fn differences(one: &Run, other: &Run) -> Vec<String> {

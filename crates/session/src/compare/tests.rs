@@ -60,6 +60,20 @@ fn row<'a>(compared: &'a RunComparison, name: &str) -> &'a Difference {
 }
 
 #[test]
+fn a_planned_workload_is_compared_as_a_recording_contains_it() {
+    let of = |step: &str| {
+        let mut workload = Workload::clone(&Workload::ratio(1, 1));
+        workload.operations[1].steps = vec![step.to_owned()];
+        Knobs { load: true, workload: workload.into(), ..Knobs::default() }
+    };
+    let long = format!("SET {{key}} {}", "x".repeat(600));
+    let base = run_at(1, &of(&crate::untrusted::text(&long)), 100, 100.0);
+    assert_eq!(planned_mismatches(&base, &of(&long)), [""; 0]);
+    let other = "workload: operations with the same names but different commands";
+    assert_eq!(planned_mismatches(&base, &of("SET {key} y")), [other]);
+}
+
+#[test]
 fn repeats_distinguish_a_difference_from_noise() {
     let knobs = Knobs::default();
     let side =

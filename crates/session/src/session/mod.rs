@@ -80,7 +80,7 @@ pub use standalone_load::StandaloneLoad;
 pub use tally::Tally;
 pub(crate) use target_records::TargetRecords;
 pub use timeline::{Timeline, TimelineOptions};
-pub(crate) use validate::RecordLines;
+pub(crate) use validate::{RecordLines, clean};
 pub use wall_clock::{GivenMoment, TimeOfDay, WallClock};
 pub use watched::WatchedFigure;
 pub(crate) use watches::FigureWatches;

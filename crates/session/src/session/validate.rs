@@ -126,7 +126,7 @@ fn timed(record: &Record) -> Result<(), String> {
 }
 
 /// Cleans all texts of a value.
-fn clean(value: &mut Value) -> Result<(), String> {
+pub(crate) fn clean(value: &mut Value) -> Result<(), String> {
     match value {
         Value::String(text) => *text = untrusted::text(text),
         Value::Array(values) => values.iter_mut().try_for_each(clean)?,
