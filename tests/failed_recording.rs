@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use rustix::process::Signal;
+
 use crate::support::{
     Server,
     program::{Running, redyno},
@@ -39,6 +41,21 @@ fn a_session_goes_on_to_its_end_without_the_recording_and_has_failed() {
         assert!(Reader::open(&file).unwrap().next_record().unwrap().is_some(), "what was written is there");
     }
     assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn a_signal_does_not_hide_that_the_recording_failed() {
+    let server = Server::redis().start();
+    let directory = tempfile::tempdir().unwrap();
+    let (port, file) = (server.port_text(), directory.path().join("session.jsonl"));
+    let usual = ["-p", &port, "--headless", "--json", "--load", "--rate", "1000", "--duration", "600"];
+    let args = [&usual[..], &["--record", file.to_str().unwrap()]].concat();
+    let running = Running::start(on_a_small_disk(&args));
+    running.wait_for_lines(1, r#""event":"recording_failed""#);
+    running.signal(Signal::INT);
+    let outcome = running.end().expect_code(130);
+    let told = outcome.err.lines().filter(|line| line.contains("session.jsonl failed: File too large"));
+    assert_eq!(told.count(), 2, "when it happens and at the end: {}", outcome.err);
 }
 
 #[test]

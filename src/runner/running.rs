@@ -149,18 +149,22 @@ impl RunningSession {
         // A helper that panicked has reported the reason.
         helpers.into_iter().flat_map(JoinHandle::join).flatten().for_each(|report| warn(&report));
         drop((destination, metrics, own));
+        let unrecorded = ended.recorded.err().map(|error| Failure::Failed(error.into()));
+        let stays = |node| Failure::Failed(anyhow::anyhow!(STAYS_BEHIND)).of_node(node, &names);
+        let left = ended.left.first().map(|node| stays(*node));
         match ended.by {
-            // If the terminal disappears, the screen also fails, but the signal explains the end better.
-            EndedBy::Signal => Err(Failure::Interrupted),
+            EndedBy::Signal => {
+                // The exit code still says that a signal ended the session.
+                if let Err(failure) = Failure::of_all([shown.err(), unrecorded, left]) {
+                    warn(&failure.to_string());
+                }
+                Err(Failure::Interrupted)
+            }
             EndedBy::Refusal(node, cause) => {
-                shown.and(Err(Failure::Failed(anyhow::anyhow!(cause)).of_node(node, &names)))
+                let refused = Failure::Failed(anyhow::anyhow!(cause)).of_node(node, &names);
+                Failure::of_all([shown.err(), Some(refused), unrecorded, left])
             }
-            EndedBy::Itself => {
-                let unrecorded = ended.recorded.err().map(|error| Failure::Failed(error.into()));
-                let stays = |node| Failure::Failed(anyhow::anyhow!(STAYS_BEHIND)).of_node(node, &names);
-                let left = ended.left.first().map(|node| stays(*node));
-                Failure::of_all([verdict().err(), shown.err(), unrecorded, left])
-            }
+            EndedBy::Itself => Failure::of_all([verdict().err(), shown.err(), unrecorded, left]),
         }
     }
 }
