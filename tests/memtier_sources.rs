@@ -85,6 +85,25 @@ fn records_of_a_file_are_set_in_their_order_by_each_client_and_read_back() {
 }
 
 #[test]
+fn the_results_of_the_load_are_written_even_if_the_data_cannot_be_verified() {
+    let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    std::fs::write(directory.path().join("in.csv"), format!("{HEADING}\n0, 0, 0, 5, 0, 0, 0, 1, a, one\n"))
+        .unwrap();
+    let port = server.port_text();
+    let words = "memtier --data-import in.csv --data-verify -c 1 -t 1 --ratio 1:1 --test-time 3 --hide-histogram \
+                 --json-out-file out.json -p";
+    let mut program = redyno(&[&words.split(' ').collect::<Vec<_>>()[..], &[&port]].concat());
+    program.current_dir(directory.path());
+    let running = Running::start(program);
+    // The load goes on, but the server accepts no new connection for the verification.
+    wait_for("the load", || server.cli(&["EXISTS", "a"]).starts_with('1').then_some(()));
+    server.cli(&["CONFIG", "SET", "port", "0"]);
+    let outcome = running.end().expect_code(1);
+    let json = std::fs::read_to_string(directory.path().join("out.json")).unwrap();
+    assert!(json.contains("\"ALL STATS\"") && outcome.err.contains("error: "), "{outcome:?}");
+}
+
+#[test]
 fn records_with_keys_of_any_bytes_are_set_on_memcached_and_read_back() {
     let (server, directory) = (memcached(&[]), tempfile::tempdir().unwrap());
     let rows = b"\n0, 0, 0, 5, 0, 0, 0, 1, a, one\n0, 0, 0, 5, 0, 0, 0, 2, k\xff, two\n";

@@ -184,19 +184,23 @@ impl Memtier {
             }
         }
         self.out.write_all(text.as_bytes())?;
-        let mut verified = None;
+        let (mut verified, mut unverified) = (None, Ok(()));
         if options.import.is_verified && self.loss.is_none() {
             if runs.last().is_some_and(|run| run.is_interrupted == Some(true)) {
                 writeln!(self.err, "The run was interrupted, so the data is not verified.")?;
             } else {
                 writeln!(self.out, "\n\nPerforming data verification...")?;
-                let results =
-                    import::verify(options, &self.target, &self.interrupts).map_err(EarlyEnd::error)?;
-                for line in &results.lines {
-                    writeln!(self.err, "{line}")?;
+                match import::verify(options, &self.target, &self.interrupts) {
+                    Ok(results) => {
+                        for line in &results.lines {
+                            writeln!(self.err, "{line}")?;
+                        }
+                        write!(self.out, "{}", results.text())?;
+                        verified = Some(results);
+                    }
+                    // The results of the load are complete, so they are written nevertheless.
+                    Err(error) => unverified = Err(EarlyEnd::error(error)),
                 }
-                write!(self.out, "{}", results.text())?;
-                verified = Some(results);
             }
         }
         self.out.flush()?;
@@ -212,7 +216,7 @@ impl Memtier {
         if together.totals.all.ops == 0 && !together.errors.is_empty() {
             self.loss.get_or_insert(("error: no request succeeded".to_owned(), false));
         }
-        Ok(())
+        unverified
     }
 
     /// Runs the load once.
