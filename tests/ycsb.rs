@@ -324,4 +324,13 @@ fn records_on_memcached_have_the_names_of_ycsbs_binding_and_all_their_fields() {
     assert!(refused.err.starts_with("redyno: -threads: the property threadcount must be"), "{refused:?}");
     let unwritable = ycsb("run", &["-p", "exportfile=/no/such/file"]).expect_code(1);
     assert!(unwritable.err.contains("exportfile=/no/such/file: No such file"), "{unwritable:?}");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("result");
+    std::fs::write(&file, "old ".repeat(10_000)).unwrap();
+    let export = format!("exportfile={}", file.display());
+    ycsb("run", &["-p", &export, "-p", "memcached.hosts=127.0.0.1:1"]).expect_code(1);
+    assert_eq!(std::fs::read_to_string(&file).unwrap().len(), 40_000, "a run that does not start keeps it");
+    ycsb("run", &[&all[..], &["-p", &export]].concat()).expect_code(0);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("[OVERALL], ") && !text.contains("old"), "{text}");
 }

@@ -59,6 +59,15 @@ pub struct YcsbArgs {
     pub words: Vec<String>,
 }
 
+/// Opens the file for the result before the run, so that a wrong path is reported before it. An older result stays in
+/// the file until the new result replaces it, because the run may still be refused.
+fn opened(path: PathBuf) -> anyhow::Result<(File, PathBuf)> {
+    match File::options().write(true).create(true).truncate(false).open(&path) {
+        Ok(file) => Ok((file, path)),
+        Err(error) => Err(anyhow!("exportfile={}: {error}", untrusted::path(&path))),
+    }
+}
+
 impl Arguments for YcsbArgs {
     fn plan(self: Box<Self>, _: Invocation) -> PlanResult {
         let mut line = YcsbLine::read(&self.words)?;
@@ -107,12 +116,7 @@ impl Arguments for YcsbArgs {
             let text = format!("these properties have no effect: {}", ignored.join(", "));
             plan.commission.notices.push(Notice::Warning(text));
         }
-        // The file is created before the run, so that a wrong path is reported before it.
-        let file = file.map(|path| match File::create(&path) {
-            Ok(file) => Ok((file, path)),
-            Err(error) => Err(anyhow!("exportfile={}: {error}", untrusted::path(&path))),
-        });
-        let file = file.transpose()?;
+        let file = file.map(opened).transpose()?;
         let every_s = every.map_or(10.0, |every| every.as_secs_f64());
         let shows = Shows::Text { sink: Box::new(YcsbText::new(form, file)), is_for_people: true };
         let address = plan.commission.plan.target.address.to_string();

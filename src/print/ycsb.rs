@@ -75,7 +75,10 @@ impl Sink for YcsbText {
         let text = ycsb_summary(&self.timeline, &self.form);
         let Some((file, path)) = &mut self.file else { return vec![text] };
         // If the file cannot be written, the figures are printed, so that they are not lost.
-        file.write_all(text.as_bytes()).map_or_else(
+        // Only a regular file has an older result.
+        let is_file = file.metadata().is_ok_and(|file| file.is_file());
+        let emptied = if is_file { file.set_len(0) } else { Ok(()) };
+        emptied.and_then(|()| file.write_all(text.as_bytes())).map_or_else(
             |error| {
                 warn(&format!("exportfile={}: {error}", untrusted::path(path)));
                 vec![text.clone()]
