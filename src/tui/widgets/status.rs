@@ -338,8 +338,9 @@ mod tests {
         // The findings of a second are known when the next second begins.
         let probes = [Record::Ping(Box::new(Span::new(0.5, 0.25, ping))), late(0.5), late(1.25)];
         take(&mut model, records.into_iter().chain(probes));
-        let text = "the server is slow: PING waited 480 ms, but redyno was at most 80.0 µs late";
-        assert_eq!(sentence(&model, 120), (format!("since 00:00: {text}"), Ink::Bad));
+        let text = "slow server: PING waited 480 ms, but redyno was at most 80.0 µs late";
+        let advised = format!("since 00:00: {text}; see the server's log and its host");
+        assert_eq!(sentence(&model, 120), (advised, Ink::Bad));
         assert_eq!(sentence(&model, 80).0, text);
         let [figure, label] = ["ping_p50", "p50 of PING"].map(str::to_owned);
         let shift = ShiftReport { figure, label, from: 400.0, to: 4900.0, ..ShiftReport::default() };

@@ -21,8 +21,7 @@ const WAITS_NS: u64 = 200_000_000;
 /// redyno's threads count as waking on time if the wait of a PING is at least this many times their largest delay.
 const PART: u64 = 5;
 /// The advice, because no other finding names a cause.
-const NEXT: &str =
-    "no figure names the cause: check the server's log and machine, and the network, at this time";
+const NEXT: &str = "no figure names the cause: see the server's log and its host";
 /// The number of stored reports of the wake probe, one for each tick (quarter second). A report of the ping probe
 /// covers at most four ticks, and the tick before these ticks is needed too.
 const WAKES: usize = 5;

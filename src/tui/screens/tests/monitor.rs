@@ -55,7 +55,7 @@ fn a_server_without_figures_of_its_own_has_no_empty_panels() {
         let overview = text(Screen::Overview);
         let is_empty =
             |line: &str| [" in ", " mem ", " hits ", " cpu "].iter().any(|name| line.starts_with(name));
-        assert!(!overview.lines().any(is_empty) && !overview.contains("─ clients"), "{overview}");
+        assert!(!overview.lines().any(is_empty) && !overview.contains("\u{2500} clients"), "{overview}");
         assert!(overview.lines().any(|line| line.starts_with(" ping ")), "{overview}");
         assert_eq!(
             overview.matches("server  HTTP has no figures of the server itself").count(),
