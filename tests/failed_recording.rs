@@ -32,8 +32,8 @@ fn a_session_goes_on_to_its_end_without_the_recording_and_has_failed() {
         let args = [&usual[..], &["--record", file.to_str().unwrap()]].concat();
         let outcome = Running::start(on_a_small_disk(&args)).end().expect_code(1);
         let failed = format!("{name} failed: File too large");
-        let told = outcome.err.lines().filter(|line| line.contains(&failed));
-        assert_eq!(told.count(), 2, "when it happens and at the end: {}", outcome.err);
+        let shown = outcome.err.lines().filter(|line| line.contains(&failed));
+        assert_eq!(shown.count(), 2, "when it happens and at the end: {}", outcome.err);
         let records = outcome.records();
         assert!(matches!(records.last(), Some(Record::End(end)) if end.t_s >= 3.0), "{:?}", records.last());
         let is_told = |record: &Record| matches!(record, Record::Event(event) if event.what.name() == "recording failed");
@@ -54,8 +54,8 @@ fn a_signal_does_not_hide_that_the_recording_failed() {
     running.wait_for_lines(1, r#""event":"recording_failed""#);
     running.signal(Signal::INT);
     let outcome = running.end().expect_code(130);
-    let told = outcome.err.lines().filter(|line| line.contains("session.jsonl failed: File too large"));
-    assert_eq!(told.count(), 2, "when it happens and at the end: {}", outcome.err);
+    let shown = outcome.err.lines().filter(|line| line.contains("session.jsonl failed: File too large"));
+    assert_eq!(shown.count(), 2, "when it happens and at the end: {}", outcome.err);
 }
 
 #[test]
