@@ -63,7 +63,7 @@ fn a_server_without_figures_of_its_own_has_no_empty_panels() {
             "{overview}"
         );
         let latency = text(Screen::Latency);
-        assert!(!latency.contains("─ commands"), "{latency}");
+        assert!(!latency.contains("\u{2500} commands"), "{latency}");
         let server = text(Screen::Server);
         assert_eq!(server.matches("HTTP has no figures of the server").count(), 2, "{server}");
     }
