@@ -3,23 +3,14 @@
 //! primary after a failover lack the letters, and get them again. So does a server from which another client removed
 //! the letters, for example another session that had added them.
 
-use std::collections::BTreeSet;
-
 use super::{
     Ledger, ServerError, config,
     link::RedisSender,
     parameter::NOTIFICATIONS,
     tune::{TuneStep, set_parameter},
+    tuned::letters,
 };
 use crate::endpoint::Target;
-
-/// The letters that the letter A includes.
-const ALL: &str = "g$lshzxetd";
-
-/// Returns the letters of a value. The letter A stands for all letters that it includes.
-pub(super) fn letters(value: &str) -> BTreeSet<char> {
-    value.replace('A', ALL).chars().collect()
-}
 
 /// Returns the value `now` with the letters of `more` added. Returns `None` if `now` already includes all these
 /// letters.

@@ -7,15 +7,16 @@
 //! ```
 //! A parameter is restored only if its present value is in `to`, the list of values that the session has set.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use super::{
-    notifications,
-    parameter::{NOTIFICATIONS, Parameter, value_words},
-};
+use super::parameter::{NOTIFICATIONS, Parameter, value_words};
 
 /// The length of the longest accepted note, in bytes.
 const LONGEST_NOTE: usize = 2000;
+/// The letters of `notify-keyspace-events` that the letter A includes.
+const ALL: &str = "g$lshzxetd";
 
 /// A parameter that a session has set or was about to set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,11 +103,16 @@ impl TunedParameter {
     }
 }
 
+/// Returns the letters of a value of `notify-keyspace-events`. The letter A stands for all letters that it includes.
+pub(super) fn letters(value: &str) -> BTreeSet<char> {
+    value.replace('A', ALL).chars().collect()
+}
+
 /// Returns whether both values of the parameter `name` mean the same to the server: CONFIG GET returns `104857600` after
 /// CONFIG SET of `100mb`, and `yes` after `YES`.
 pub(super) fn same(name: &str, a: &str, b: &str) -> bool {
     if name == NOTIFICATIONS.name {
-        return notifications::letters(a) == notifications::letters(b);
+        return letters(a) == letters(b);
     }
     a == b || a.split_whitespace().map(plain).eq(b.split_whitespace().map(plain))
 }
