@@ -34,6 +34,7 @@ mod playback;
 mod proposal;
 mod question;
 mod recording;
+mod records;
 mod segment_table;
 mod sharing;
 mod source;
