@@ -140,9 +140,15 @@ impl Ledger {
         sheet.is_behind = true;
     }
 
-    /// Notes that the session needs these letters of `notify-keyspace-events`.
+    /// Notes that the session also needs these letters of `notify-keyspace-events`.
     pub(super) fn need_notifications(&self, letters: &str) {
-        letters.clone_into(&mut self.sheet.lock().notifications);
+        let mut sheet = self.sheet.lock();
+        let known = &mut sheet.notifications;
+        letters.chars().for_each(|letter| {
+            if !known.contains(letter) {
+                known.push(letter);
+            }
+        });
     }
 
     /// Returns the letters of `notify-keyspace-events` that the session needs. The text is empty if the session needs
@@ -268,6 +274,15 @@ mod tests {
         assert!(!ledger.begin_turn("hz", "10", "20"));
         assert!(!ledger.begin_making(&SetupObject::Library("x".to_owned())));
         assert!(!ledger.marker().needs_undo());
+    }
+
+    #[test]
+    fn the_letters_of_all_commands_are_needed_until_changes_are_undone() {
+        let ledger = ledger();
+        ["K$", "Kx", "K$x"].iter().for_each(|letters| ledger.need_notifications(letters));
+        assert_eq!(ledger.notifications(), "K$x");
+        ledger.close();
+        assert_eq!(ledger.notifications(), "");
     }
 
     #[test]

@@ -36,6 +36,16 @@ pub(super) async fn add(
         .map(drop)
 }
 
+/// Adds all letters again that the session needs, unless the session is ending.
+pub(super) async fn add_again(
+    wire: &RedisSender,
+    target: &Target,
+    ledger: &Ledger,
+) -> Result<(), ServerError> {
+    let letters = ledger.notifications();
+    if letters.is_empty() { Ok(()) } else { add(wire, target, &letters, ledger).await }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -301,12 +301,11 @@ impl ControlState {
             Err(error) => self.report_mute(error.to_string()),
         }
         let (Some(ledger), CommandSender::Redis(wire)) = (&self.ledger, wire) else { return Ok(pause) };
-        let letters = ledger.notifications();
-        if std::mem::take(&mut self.may_not_notify) && !letters.is_empty() {
-            match notifications::add(wire, &self.target, &letters, ledger).await {
+        if self.may_not_notify {
+            match notifications::add_again(wire, &self.target, ledger).await {
                 Err(error) if error.ends_connection() => return Err(error),
                 // The session is ending, or the server refuses the letters, which the receivers then lack.
-                _ => {}
+                _ => self.may_not_notify = false,
             }
         }
         let trouble = match registry::check_marker(wire, ledger).await? {

@@ -128,7 +128,7 @@ impl ReceiverThread {
             let is_opening =
                 |it: &&MessageReceiver| it.line.as_ref().is_some_and(ReceiverConnection::is_connecting);
             let opening = opening.get_or_insert_with(|| self.receivers.values().filter(is_opening).count());
-            if *opening == MAX_OPENING {
+            if *opening >= MAX_OPENING {
                 self.must_wait = true;
                 return;
             }
