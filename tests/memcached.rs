@@ -36,7 +36,10 @@ fn the_load_counts_what_the_server_counts_and_leaves_nothing() {
             _ => None,
         });
         let told = server_told.expect("what stats says is in the records");
-        assert_eq!((told.name.as_str(), told.gauges[Gauge::MaxMemory]), ("memcached", Some(67_108_864.0)));
+        assert_eq!(
+            (told.name.as_str(), told.gauges.get(Gauge::MaxMemory)),
+            ("memcached", Some(67_108_864.0))
+        );
         assert!(
             records.iter().any(|record| matches!(record, Record::Ping(ping) if ping.body.rtt.count() > 0))
         );

@@ -42,7 +42,7 @@ fn lags(outcome: &Outcome) -> BTreeMap<u16, Vec<f64>> {
     let mut lags: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     for record in outcome.records() {
         if let Record::Server(moment) = record
-            && let Some(us) = moment.body.gauges[Gauge::MeasuredLag]
+            && let Some(us) = moment.body.gauges.get(Gauge::MeasuredLag)
         {
             lags.entry(moment.node).or_default().push(us);
         }

@@ -51,7 +51,7 @@ impl Model {
         if way != KeyMethod::Monitor {
             return self.begin_sampling(way);
         }
-        let ops = self.track().timeline.status().and_then(|status| status.body.gauges[Gauge::OpsPerS]);
+        let ops = self.track().timeline.status().and_then(|status| status.body.gauges.get(Gauge::OpsPerS));
         match ops.unwrap_or(0.0) {
             ops if ops > MOST_COMMANDS_PER_S as f64 => {
                 let rate = units::rate(ops);

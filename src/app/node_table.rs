@@ -110,14 +110,14 @@ impl<'a> NodeRow<'a> {
             Ops => self.ops_per_s,
             Load(level) => self.load.as_ref().and_then(|load| level.of(load.service())).map(|ns| ns as f64),
             Ping(level) => level.of(&self.ping()).map(|ns| ns as f64),
-            Of(place) => self.status.and_then(|status| status.gauges[self.gauge(place)]),
+            Of(place) => self.status.and_then(|status| status.gauges.get(self.gauge(place))),
             NodeColumn::Event => self.event.map(|event| event.t_s),
         }
     }
 
     /// Returns the gauge at this place of [`NODE_GAUGES`]. The row of a replica has `Behind` instead of `ReplicaLag`.
     pub fn gauge(&self, place: usize) -> Gauge {
-        let is_replica = self.status.is_some_and(|status| status.gauges[Gauge::Behind].is_some());
+        let is_replica = self.status.is_some_and(|status| status.gauges.get(Gauge::Behind).is_some());
         if is_replica && NODE_GAUGES[place] == Gauge::ReplicaLag { Gauge::Behind } else { NODE_GAUGES[place] }
     }
 }

@@ -160,7 +160,7 @@ impl NodeReport {
         }
         let length_s = moment.body.poll_s.or_else(|| Some(moment.t_s - before?)).unwrap_or_default();
         self.gauges[0].push(segment, moment.t_s, length_s, moment.body.rates());
-        if let Some(cpu) = moment.body.gauges[Gauge::Cpu].filter(|_| length_s > 0.0) {
+        if let Some(cpu) = moment.body.gauges.get(Gauge::Cpu).filter(|_| length_s > 0.0) {
             let busy = Busy { core_s: cpu * length_s, length_s };
             self.server_cpu.push(segment, moment.t_s, length_s, busy);
         }

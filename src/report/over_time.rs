@@ -187,7 +187,7 @@ impl GaugeChart {
     fn chart(&self, account: &NodeReport) -> Chart {
         let course = &account.gauges[self.course];
         let line = |(n, (gauge, name)): (usize, &(Gauge, &str))| {
-            ChartLine::new(*name, Ink::of_series(n), over_gaps(course, |point| point.part[*gauge]))
+            ChartLine::new(*name, Ink::of_series(n), over_gaps(course, |point| point.part.get(*gauge)))
         };
         let lines = self.gauges.iter().enumerate().map(line).collect();
         let mut chart = Chart::of(self.id, self.title, self.y, times(course), lines);

@@ -217,7 +217,7 @@ impl Listener for Abort {
         match record(delivery).filter(|record| record.is_of(0) && self.ended_by.is_none()) {
             Some(Record::Session(session)) => self.clock = session.wall_clock(),
             Some(Record::Segment(segment)) => self.begin(segment),
-            Some(Record::Server(moment)) => self.server_cpu = moment.body.gauges[Gauge::Cpu],
+            Some(Record::Server(moment)) => self.server_cpu = moment.body.gauges.get(Gauge::Cpu),
             Some(Record::Interval(interval)) if !interval.drain && !self.is_aside() => {
                 return self.push_interval(interval);
             }

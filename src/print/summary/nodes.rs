@@ -114,8 +114,9 @@ pub(super) fn watched(nodes: &[NodeState]) -> Option<String> {
     }
     let row = |node: &&NodeState| {
         let level = |level: Level| level.of(&node.pings).map_or_else(|| "-".to_owned(), units::latency);
-        let gauge =
-            |gauge: Gauge| node.gauges[gauge].map_or_else(|| "-".to_owned(), |value| gauge.written(value));
+        let gauge = |gauge: Gauge| {
+            node.gauges.get(gauge).map_or_else(|| "-".to_owned(), |value| gauge.written(value))
+        };
         let mut names: Vec<_> = warnings(node).map(|episode| episode.finding.rule).collect();
         names.dedup();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };

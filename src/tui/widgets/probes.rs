@@ -268,7 +268,7 @@ const ROOM_FOR_RANGE: u16 = 9;
 /// Returns the highest value of a column. For the hit rate, returns the last value.
 fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     match gauge {
-        Gauge::HitRate => cell.last.as_ref()?.body.gauges[gauge],
+        Gauge::HitRate => cell.last.as_ref()?.body.gauges.get(gauge),
         _ => cell.highest(gauge),
     }
 }

@@ -62,7 +62,7 @@ const OF_IO_THREADS: [Gauge; 3] = [Gauge::IoReads, Gauge::IoWrites, Gauge::IoBus
 fn is_shown(status: &Status) -> impl Fn(&Gauge) -> bool {
     |gauge| {
         let is_rare = gauge.about().alarm == GaugeAlarm::Some || OF_IO_THREADS.contains(gauge);
-        !is_rare || status.gauges[*gauge].is_some_and(|value| value > 0.0)
+        !is_rare || status.gauges.get(*gauge).is_some_and(|value| value > 0.0)
     }
 }
 
@@ -160,7 +160,7 @@ fn groups(status: &Status) -> [(&'static str, Vec<ServerFigure>); GaugeGroup::OF
 
 /// Returns a gauge with its short name within its group. Returns `None` for the last fork if there was no fork.
 fn figure(status: &Status, gauge: Gauge) -> Option<ServerFigure> {
-    let ink = match (gauge.about().alarm, status.gauges[gauge]?) {
+    let ink = match (gauge.about().alarm, status.gauges.get(gauge)?) {
         (GaugeAlarm::Some, value) if value > 0.0 => Ink::Warn,
         (GaugeAlarm::Zero, 0.0) => Ink::Bad,
         (_, 0.0) if gauge == Gauge::LastFork => return None,

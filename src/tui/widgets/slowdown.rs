@@ -190,7 +190,7 @@ struct MachineLine {
 fn machine_lines(paint: &Paint, sample: &HostSample, width: usize) -> Vec<MachineLine> {
     let mut lines = Vec::new();
     let mut put = |name: String, value: String, ink| lines.push(MachineLine { name, value, ink });
-    let share = |gauge: Gauge| sample.gauges[gauge].map(|value| (value, gauge.written(value)));
+    let share = |gauge: Gauge| sample.gauges.get(gauge).map(|value| (value, gauge.written(value)));
     if !sample.cores.is_empty() {
         let bars = paint.glyphs().bars;
         let bar = |share: &f64| bars[(share.clamp(0.0, 1.0) * 7.0).round() as usize];

@@ -1,7 +1,5 @@
 //! A sample of all gauges at one moment.
 
-use std::ops::Index;
-
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
 
@@ -13,18 +11,10 @@ use super::{GAUGES, Gauge};
 pub struct Gauges {
     /// One bit for each gauge. The bit is set if the gauge has a value.
     known: u128,
-    values: Vec<Option<f64>>,
+    values: Vec<f64>,
 }
 
 const _: () = assert!(GAUGES.len() <= u128::BITS as usize, "each gauge has a bit");
-
-impl Index<Gauge> for Gauges {
-    type Output = Option<f64>;
-
-    fn index(&self, gauge: Gauge) -> &Option<f64> {
-        if self.known & bit(gauge) == 0 { &None } else { &self.values[self.place(gauge)] }
-    }
-}
 
 fn bit(gauge: Gauge) -> u128 {
     1 << gauge as u32
@@ -39,12 +29,17 @@ impl<const N: usize> From<[(Gauge, f64); N]> for Gauges {
 }
 
 impl Gauges {
+    /// Returns the value of a gauge.
+    pub fn get(&self, gauge: Gauge) -> Option<f64> {
+        (self.known & bit(gauge) != 0).then(|| self.values[self.place(gauge)])
+    }
+
     /// Sets a value.
     pub fn set(&mut self, gauge: Gauge, value: Option<f64>) {
         let (place, is_known) = (self.place(gauge), self.known & bit(gauge) != 0);
         let value = value.filter(|value| value.is_finite());
         self.known = if value.is_some() { self.known | bit(gauge) } else { self.known & !bit(gauge) };
-        self.values.splice(place..place + usize::from(is_known), value.map(Some));
+        self.values.splice(place..place + usize::from(is_known), value);
     }
 
     /// Returns the place of a gauge in `values`.
@@ -54,17 +49,17 @@ impl Gauges {
 
     /// Returns the value of a gauge as a whole number. The gauge must be a count.
     pub fn whole(&self, gauge: Gauge) -> Option<u64> {
-        self[gauge].map(|value| value as u64)
+        self.get(gauge).map(|value| value as u64)
     }
 
     /// Returns the value of a gauge that is a flag.
     pub fn flag(&self, gauge: Gauge) -> Option<bool> {
-        self[gauge].map(|value| value != 0.0)
+        self.get(gauge).map(|value| value != 0.0)
     }
 
     /// Returns the gauges that have a value.
     pub fn iter(&self) -> impl Iterator<Item = (Gauge, f64)> {
-        GAUGES.into_iter().filter_map(|gauge| Some((gauge, self[gauge]?)))
+        GAUGES.into_iter().filter_map(|gauge| Some((gauge, self.get(gauge)?)))
     }
 
     /// Raises each gauge to its value in `other`, if this value is higher.
@@ -72,19 +67,19 @@ impl Gauges {
         // The reservation is exact, because a history keeps many samples.
         self.values.reserve_exact((other.known & !self.known).count_ones() as usize);
         for (gauge, value) in other.iter() {
-            self.set(gauge, Some(self[gauge].map_or(value, |own| own.max(value))));
+            self.set(gauge, Some(self.get(gauge).map_or(value, |own| own.max(value))));
         }
     }
 
     /// Sets the gauges that are computed from other gauges.
     pub fn derive(&mut self) {
-        if let (Some(hits), Some(misses)) = (self[Gauge::Hits], self[Gauge::Misses]) {
+        if let (Some(hits), Some(misses)) = (self.get(Gauge::Hits), self.get(Gauge::Misses)) {
             self.set(Gauge::HitRate, Some(hits / (hits + misses)));
         }
-        if let (Some(us), Some(cycles)) = (self[Gauge::LoopTime], self[Gauge::LoopCycles]) {
+        if let (Some(us), Some(cycles)) = (self.get(Gauge::LoopTime), self.get(Gauge::LoopCycles)) {
             self.set(Gauge::LoopMean, Some(us / cycles));
         }
-        if let (Some(commands), Some(cycles)) = (self[Gauge::CommandsRun], self[Gauge::LoopCycles]) {
+        if let (Some(commands), Some(cycles)) = (self.get(Gauge::CommandsRun), self.get(Gauge::LoopCycles)) {
             self.set(Gauge::CommandsPerCycle, Some(commands / cycles));
         }
     }
@@ -138,6 +133,6 @@ mod tests {
     fn a_hit_rate_of_nothing_is_none() {
         let mut gauges = Gauges::from([(Gauge::Hits, 0.0), (Gauge::Misses, 0.0)]);
         gauges.derive();
-        assert_eq!(gauges[Gauge::HitRate], None);
+        assert_eq!(gauges.get(Gauge::HitRate), None);
     }
 }

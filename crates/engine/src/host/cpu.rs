@@ -114,7 +114,7 @@ mod tests {
             Gauge::HostInterrupts,
             Gauge::HostRunnable,
         ];
-        assert_eq!(gauges.map(|gauge| sample.gauges[gauge]), [0.55, 0.1, 0.95, 0.1, 2.0].map(Some));
+        assert_eq!(gauges.map(|gauge| sample.gauges.get(gauge)), [0.55, 0.1, 0.95, 0.1, 2.0].map(Some));
         assert_eq!(sample.cores, [0.95, 0.15]);
         assert!(sample.missing.is_empty());
     }
@@ -126,6 +126,6 @@ mod tests {
         let mut cores = Cores::default();
         let sample = fixture.second(&[("proc/stat", later)], |draft, tree| cores.read(draft, tree));
         assert_eq!(sample.cores, [0.1, 0.0, 1.0]);
-        assert_eq!(sample.gauges[Gauge::HostSteal], None);
+        assert_eq!(sample.gauges.get(Gauge::HostSteal), None);
     }
 }

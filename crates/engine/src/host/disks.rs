@@ -107,8 +107,8 @@ mod tests {
         let mut disks = Disks::default();
         let sample =
             fixture.second(&[("proc/diskstats", &stats(600, 70, 8))], |draft, tree| disks.read(draft, tree));
-        assert_eq!(sample.gauges[Gauge::HostDisk], Some(0.5));
-        assert_eq!(sample.gauges[Gauge::HostDiskWait], Some(10_000.0));
+        assert_eq!(sample.gauges.get(Gauge::HostDisk), Some(0.5));
+        assert_eq!(sample.gauges.get(Gauge::HostDiskWait), Some(10_000.0));
     }
 
     #[test]
@@ -119,6 +119,9 @@ mod tests {
         ]);
         let mut disks = Disks::default();
         let sample = fixture.second(&[], |draft, tree| disks.read(draft, tree));
-        assert_eq!((sample.gauges[Gauge::HostDisk], sample.gauges[Gauge::HostDiskWait]), (Some(0.0), None));
+        assert_eq!(
+            (sample.gauges.get(Gauge::HostDisk), sample.gauges.get(Gauge::HostDiskWait)),
+            (Some(0.0), None)
+        );
     }
 }

@@ -43,7 +43,7 @@ mod tests {
         let gauges = fixture.second(&later, read).gauges;
         let page = rustix::param::page_size() as f64;
         let read = [Gauge::HostFreeMemory, Gauge::HostSwapUsed, Gauge::HostSwapIn, Gauge::HostSwapOut];
-        assert_eq!(read.map(|gauge| gauges[gauge]), [10_240.0, 5120.0, 2.0 * page, page].map(Some));
+        assert_eq!(read.map(|gauge| gauges.get(gauge)), [10_240.0, 5120.0, 2.0 * page, page].map(Some));
         assert_eq!(gauges.flag(Gauge::HugePages), Some(true));
         let later = [("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")];
         let sample = fixture.second(&later, super::read);
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn without_huge_pages_in_the_kernel_the_gauge_has_no_value() {
         let sample = Fixture::new(&[]).second(&[], read);
-        assert_eq!(sample.gauges[Gauge::HugePages], None);
+        assert_eq!(sample.gauges.get(Gauge::HugePages), None);
         let why = "this system has no /sys/kernel/mm/transparent_hugepage/enabled";
         assert_eq!(sample.missing["huge pages"], why);
     }

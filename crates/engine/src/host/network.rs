@@ -101,7 +101,7 @@ mod tests {
         };
         let fixture = Fixture::new(&[("proc/net/dev", &dev(1)), ("sys/class/net/eth0/device", "")]);
         let read = |sample: crate::host::HostSample| {
-            [Gauge::HostNetIn, Gauge::HostNetOut, Gauge::HostDrops].map(|gauge| sample.gauges[gauge])
+            [Gauge::HostNetIn, Gauge::HostNetOut, Gauge::HostDrops].map(|gauge| sample.gauges.get(gauge))
         };
         let later = dev(3);
         let mut interfaces = Interfaces::default();
@@ -129,7 +129,7 @@ mod tests {
             let later = dev(2);
             let sample =
                 fixture.second(&[("proc/net/dev", &later)], |draft, tree| interfaces.read(draft, tree));
-            sample.gauges[Gauge::HostNetShare]
+            sample.gauges.get(Gauge::HostNetShare)
         };
         assert_eq!(share("1000\n"), Some(0.72));
         assert_eq!((share("100\n"), share("-1\n"), share("")), (Some(1.0), None, None));
@@ -146,7 +146,7 @@ mod tests {
         let mut interfaces = Interfaces::default();
         let sample = fixture.second(&later, |draft, tree| interfaces.read(draft, tree));
         let gauges = [Gauge::HostRetransmits, Gauge::HostListenOverflows];
-        assert_eq!(gauges.map(|gauge| sample.gauges[gauge]), [6.0, 7.0].map(Some));
+        assert_eq!(gauges.map(|gauge| sample.gauges.get(gauge)), [6.0, 7.0].map(Some));
         assert_eq!(sample.missing["network"], "this system has no /proc/net/dev");
     }
 }

@@ -39,7 +39,7 @@ impl<'a> SampleBuilder<'a> {
     /// Sets a gauge to the increase of `counter` per second. The gauge has no value in the first sample, and in a
     /// sample less than 0.1 s after the previous sample. The gauge also has no value if the counter has decreased.
     pub(super) fn rate(&mut self, gauge: Gauge, counter: Option<f64>) {
-        let added = counter.zip(self.counters[gauge]).map(|(now, before)| now - before);
+        let added = counter.zip(self.counters.get(gauge)).map(|(now, before)| now - before);
         self.counters.set(gauge, counter);
         let rate = added.filter(|added| *added >= 0.0).zip(self.sample.sample_s);
         self.level(gauge, rate.map(|(added, passed_s)| added / passed_s));
@@ -51,7 +51,7 @@ impl<'a> SampleBuilder<'a> {
     /// several cores.
     pub(super) fn share(&mut self, gauge: Gauge, counter_s: Option<f64>) {
         self.rate(gauge, counter_s);
-        let share = self.sample.gauges[gauge].map(|share| share.min(1.0));
+        let share = self.sample.gauges.get(gauge).map(|share| share.min(1.0));
         self.level(gauge, share);
     }
 
@@ -76,7 +76,7 @@ mod tests {
         let mut rate = |passed_s: Option<f64>, counter: f64| {
             let mut draft = SampleBuilder::new(passed_s, &mut counters);
             draft.rate(Gauge::HostSwapIn, Some(counter));
-            draft.sample.gauges[Gauge::HostSwapIn]
+            draft.sample.gauges.get(Gauge::HostSwapIn)
         };
         assert_eq!(rate(None, 100.0), None);
         assert_eq!(rate(Some(2.0), 110.0), Some(5.0));

@@ -87,11 +87,11 @@ mod tests {
         let mut sampler = Sampler::new(Path::new("/"));
         let first = sampler.sample(0);
         assert_eq!((first.sample_s, &first.cores), (None, &vec![]));
-        assert!(first.gauges[Gauge::HostFreeMemory].is_some_and(|bytes| bytes > 0.0));
+        assert!(first.gauges.get(Gauge::HostFreeMemory).is_some_and(|bytes| bytes > 0.0));
         std::thread::sleep(std::time::Duration::from_millis(30));
         let second = sampler.sample(SECOND_NS);
         assert!(!second.cores.is_empty(), "{second:?}");
-        assert!(second.gauges[Gauge::HostNetIn].is_some());
+        assert!(second.gauges.get(Gauge::HostNetIn).is_some());
         assert!(!second.missing.contains_key("cpu") && !second.missing.contains_key("memory"));
     }
 
@@ -141,7 +141,7 @@ mod tests {
         process(&fixture, 4211, "redis-server");
         let sample = beside(&fixture, None, Some(4211));
         assert_eq!(sample.server.map(|server| server.name).as_deref(), Some("redis-server"));
-        assert_eq!(sample.gauges[Gauge::ServerRunDelay], Some(0.0));
+        assert_eq!(sample.gauges.get(Gauge::ServerRunDelay), Some(0.0));
         assert_eq!(sample.missing["connections"], "the server listens on a unix socket");
     }
 
@@ -160,7 +160,7 @@ mod tests {
         take(0);
         let [first, second] = take(SECOND_NS);
         assert_eq!(second.clock_source, "read", "it is a copy");
-        assert_eq!(second.gauges[Gauge::ServerRunDelay], Some(0.0));
+        assert_eq!(second.gauges.get(Gauge::ServerRunDelay), Some(0.0));
         assert_eq!((second.server, second.gauges), (first.server, first.gauges));
     }
 
@@ -199,9 +199,9 @@ mod tests {
         }
         let sample = beside(&fixture, Some(port), Some(60));
         assert_eq!(sample.server.map(|server| server.pid), Some(60));
-        assert_eq!(sample.gauges[Gauge::AcceptQueue], Some(1.0));
+        assert_eq!(sample.gauges.get(Gauge::AcceptQueue), Some(1.0));
         let sample = beside(&fixture, Some(port), Some(50));
-        assert_eq!((sample.server, sample.gauges[Gauge::AcceptQueue]), (None, None));
+        assert_eq!((sample.server, sample.gauges.get(Gauge::AcceptQueue)), (None, None));
         assert!(sample.missing["connections"].starts_with("process 50 is another program here"));
         let sample = beside(&fixture, Some(port), None);
         assert_eq!(

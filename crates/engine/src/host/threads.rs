@@ -163,7 +163,7 @@ impl Threads {
         let now: HashMap<u32, f64> = pids.filter_map(child).collect();
         // All CPU time of a new child counts, because it began after the previous reading.
         let added = now.iter().map(|(pid, s)| s - self.children_s.get(pid).unwrap_or(&0.0)).sum::<f64>();
-        let is_first = draft.sample.gauges[Gauge::ServerCpu].is_none();
+        let is_first = draft.sample.gauges.get(Gauge::ServerCpu).is_none();
         let passed_s = draft.sample.sample_s.filter(|_| !is_first);
         draft.level(Gauge::ServerChildCpu, passed_s.map(|passed_s| added.max(0.0) / passed_s));
         self.children_s = now;
@@ -221,7 +221,7 @@ mod tests {
             Gauge::ServerFaults,
             Gauge::ServerChildCpu,
         ];
-        assert_eq!(gauges.map(|gauge| sample.gauges[gauge]), [0.25, 0.625, 30.0, 30.0, 0.0].map(Some));
+        assert_eq!(gauges.map(|gauge| sample.gauges.get(gauge)), [0.25, 0.625, 30.0, 30.0, 0.0].map(Some));
         let server = sample.server.unwrap();
         assert_eq!((server.pid, server.name.as_str(), server.cpu), (7, "redis-server", 0.75));
         assert_eq!((server.core, server.state), (Some(7), Some('R')));
@@ -241,28 +241,28 @@ mod tests {
         turn(8.0);
         let sample = second(&fixture, || turn(9.0));
         assert_eq!(
-            [Gauge::ServerCpu, Gauge::ServerIoCpu].map(|gauge| sample.gauges[gauge]),
+            [Gauge::ServerCpu, Gauge::ServerIoCpu].map(|gauge| sample.gauges.get(gauge)),
             [1.0, 0.375].map(Some)
         );
         let alone = second(&Fixture::new(&[]), || {});
-        assert_eq!(alone.gauges[Gauge::ServerIoCpu], None);
+        assert_eq!(alone.gauges.get(Gauge::ServerIoCpu), None);
     }
 
     #[test]
     fn a_wait_for_a_core_counts_before_the_kernel_has_added_it() {
         let fixture = Fixture::new(&[]);
         thread(&fixture, 7, [10.0, 5.0], 100);
-        assert_eq!(second(&fixture, || {}).gauges[Gauge::ServerRunDelay], Some(1.0));
+        assert_eq!(second(&fixture, || {}).gauges.get(Gauge::ServerRunDelay), Some(1.0));
         // For a thread that runs all the time, the number of turns does not change either.
         let runs = || {
             thread(&fixture, 7, [11.0, 5.0], 100);
             fixture.write(&[("proc/7/task/7/schedstat", "11000000000 5000000000 1000\n")]);
         };
         fixture.write(&[("proc/7/task/7/schedstat", "10000000000 5000000000 1000\n")]);
-        assert_eq!(second(&fixture, runs).gauges[Gauge::ServerRunDelay], Some(0.0));
+        assert_eq!(second(&fixture, runs).gauges.get(Gauge::ServerRunDelay), Some(0.0));
         let sleeps = fixture.tree().read("proc/7/task/7/stat").unwrap().replace(") R", ") S");
         let asleep = || fixture.write(&[("proc/7/task/7/stat", &sleeps)]);
-        assert_eq!(second(&fixture, asleep).gauges[Gauge::ServerRunDelay], Some(0.0));
+        assert_eq!(second(&fixture, asleep).gauges.get(Gauge::ServerRunDelay), Some(0.0));
     }
 
     #[test]
@@ -274,8 +274,8 @@ mod tests {
         };
         turn(1.0);
         let sample = second(&fixture, || turn(1.5));
-        assert_eq!(sample.gauges[Gauge::ServerRunDelay], None);
-        assert_eq!(sample.gauges[Gauge::ServerCpu], Some(0.5));
+        assert_eq!(sample.gauges.get(Gauge::ServerRunDelay), None);
+        assert_eq!(sample.gauges.get(Gauge::ServerCpu), Some(0.5));
         let why = "the kernel keeps no scheduler statistics (schedstat is zero)";
         assert_eq!(sample.missing["run delay"], why);
         assert_eq!(sample.missing["forked child"], "this system has no /proc/7/task/7/children");
@@ -290,7 +290,7 @@ mod tests {
             let stat = format!("70 (redis-rdb-bgsave) R 7 1 1 0 -1 0 5 6 0 8 {ticks} 0 0 0 20 0 1 0 77\n");
             fixture.write(&[("proc/7/task/7/children", "70 "), ("proc/70/stat", &stat)]);
         });
-        assert_eq!(sample.gauges[Gauge::ServerChildCpu], Some(0.5));
+        assert_eq!(sample.gauges.get(Gauge::ServerChildCpu), Some(0.5));
     }
 
     #[test]

@@ -101,7 +101,7 @@ mod tests {
             }
             let mut draft = SampleBuilder::new(None, &mut counters);
             pressures.read(second * SECOND_NS, &mut draft, &fixture.tree());
-            draft.sample.gauges[Gauge::HostDiskPressure]
+            draft.sample.gauges.get(Gauge::HostDiskPressure)
         };
         assert_eq!(share(1, 500_000), None);
         assert_eq!(share(2, 1_000_000), Some(0.5));

@@ -28,7 +28,7 @@ const MANY_KEYS: f64 = 4096.0;
 /// Returns the current finding, if any.
 pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let per_s = now.steady(Gauge::BytesOut, stands).filter(|per_s| *per_s >= MUCH)?;
-    let mean = |gauges: &Gauges| Some(gauges[Gauge::BytesOut]? / gauges[Gauge::OpsPerS]?.max(1.0));
+    let mean = |gauges: &Gauges| Some(gauges.get(Gauge::BytesOut)? / gauges.get(Gauge::OpsPerS)?.max(1.0));
     let mean = now.steady_of(Gauge::BytesOut, stands, mean).filter(|mean| *mean >= LARGE_REPLY)?;
     if now.is_loaded() {
         return None;

@@ -46,7 +46,7 @@ impl NodeState {
             }
             Record::Server(moment) => {
                 for (gauge, value) in moment.body.gauges.iter() {
-                    let before = self.gauges[gauge].filter(|_| gauge.about().kind == GaugeKind::Added);
+                    let before = self.gauges.get(gauge).filter(|_| gauge.about().kind == GaugeKind::Added);
                     self.gauges.set(gauge, Some(before.unwrap_or(0.0) + value));
                 }
             }

@@ -18,7 +18,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let limit = now.gauge(Gauge::MaxClients).filter(|_| !now.is_loaded())?;
     let length_s = now.rates.last_s(|_| true)? - now.rates.begun_s(|_| true)?;
     // The newest number is the first one.
-    let open: Vec<f64> = now.rates.since(f64::MIN).filter_map(|sample| sample[Gauge::Clients]).collect();
+    let open: Vec<f64> = now.rates.since(f64::MIN).filter_map(|sample| sample.get(Gauge::Clients)).collect();
     let (newest, middle, oldest) = (*open.first()?, open[open.len() / 2], *open.last()?);
     let is_rising = newest > middle && middle > oldest && open.windows(2).all(|pair| pair[0] >= pair[1]);
     let per_s = (newest - oldest) / length_s;

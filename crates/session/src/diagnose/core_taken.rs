@@ -31,14 +31,16 @@ const TOP: &str = "top -H shows the threads on the server's core";
 /// Returns the share of the time in which the server's thread waits for a core. Time in which the CPU limit of a cgroup
 /// stops the thread is included. The finding "cpu limit" reports this part.
 fn waiting(gauges: &Gauges) -> Option<f64> {
-    gauges[Gauge::ServerRunDelay].map(|share| share - gauges[Gauge::ServerThrottled].unwrap_or_default())
+    gauges
+        .get(Gauge::ServerRunDelay)
+        .map(|share| share - gauges.get(Gauge::ServerThrottled).unwrap_or_default())
 }
 
 /// Returns the server thread's wait for a core as a share of the time in which the server has work. Returns 0 if the
 /// server has no work.
 fn waiting_of_work(gauges: &Gauges) -> Option<f64> {
     let share = waiting(gauges)?;
-    let work = share + gauges[Gauge::ServerCpu].unwrap_or(1.0);
+    let work = share + gauges.get(Gauge::ServerCpu).unwrap_or(1.0);
     Some(if work > 0.0 { share / work } else { 0.0 })
 }
 
@@ -49,7 +51,9 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
     let sample = now.host()?;
     let core = sample.server.as_ref().and_then(|server| server.core);
     let busy = || sample.busy.iter().filter(|process| process.cpu >= BUSY);
-    let cores = sample.gauges[Gauge::HostCpu]
+    let cores = sample
+        .gauges
+        .get(Gauge::HostCpu)
         .map(|used| format!("all cores together are {} busy", units::percent(used)));
     let evidence = [now.pings.slowed(), cores];
     let on_it = busy().find(|process| process.core.is_some() && process.core == core);
@@ -68,7 +72,7 @@ pub(super) fn look(now: &RecentState, stands: bool) -> Option<Finding> {
             None => "is the busiest other process",
         };
         let of_server = sample.server.as_ref().is_some_and(|server| server.name == other.name);
-        let is_child = of_server && sample.gauges[Gauge::ServerChildCpu].is_some_and(|cpu| cpu >= BUSY);
+        let is_child = of_server && sample.gauges.get(Gauge::ServerChildCpu).is_some_and(|cpu| cpu >= BUSY);
         let (name, pid, next) = match other.pid {
             // Redacted records contain neither the number nor the name.
             0 => ("another process", String::new(), TOP.to_owned()),

@@ -202,8 +202,8 @@ impl RecentState {
     /// Returns the last value of a gauge; for a counter, the rate per second.
     pub(super) fn gauge(&self, gauge: Gauge) -> Option<f64> {
         match gauge.about().source {
-            GaugeSource::Host => self.host()?.gauges[gauge],
-            _ => self.status().and_then(|_| self.rates.last())?[gauge],
+            GaugeSource::Host => self.host()?.gauges.get(gauge),
+            _ => self.status().and_then(|_| self.rates.last())?.get(gauge),
         }
     }
 
@@ -211,7 +211,7 @@ impl RecentState {
     /// finding, this value is the lowest of the last samples. During a finding, this value is the highest of the last
     /// samples. A finding therefore needs as many samples to end as to begin.
     pub(super) fn steady(&self, gauge: Gauge, stands: bool) -> Option<f64> {
-        self.steady_of(gauge, stands, |gauges| gauges[gauge])
+        self.steady_of(gauge, stands, |gauges| gauges.get(gauge))
     }
 
     /// Computes a value with `of` from one sample. The sample is chosen by this gauge, as in [`steady`](Self::steady).
@@ -232,7 +232,7 @@ impl RecentState {
 
     /// Returns the highest value of a gauge of the host in the last `window_s` seconds.
     pub(super) fn highest(&self, gauge: Gauge, window_s: f64) -> Option<f64> {
-        self.hosts.since(self.t_s - window_s).filter_map(|host| host.gauges[gauge]).reduce(f64::max)
+        self.hosts.since(self.t_s - window_s).filter_map(|host| host.gauges.get(gauge)).reduce(f64::max)
     }
 
     /// Returns the usual value of a gauge in [`USUAL`]; for a counter, the rate per second. During a level shift (a

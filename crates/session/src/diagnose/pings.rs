@@ -172,7 +172,7 @@ impl Pings {
         gauge: Gauge,
         least: f64,
     ) -> Option<String> {
-        let is_high = |gauges: &Gauges| gauges[gauge].is_some_and(|value| value >= least);
+        let is_high = |gauges: &Gauges| gauges.get(gauge).is_some_and(|value| value >= least);
         self.slowed_since(rates.begun_s(is_high)?)
     }
 }

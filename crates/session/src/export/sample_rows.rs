@@ -63,7 +63,7 @@ impl SampleRow {
     /// Returns the rows of this kind that a record contributes.
     pub(super) fn of(rows: Rows, record: &Record) -> Vec<Self> {
         let gauges = |kind, t_s, gauges: &Gauges| {
-            let gauges = GAUGES.iter().map(|gauge| gauges[*gauge]);
+            let gauges = GAUGES.iter().map(|gauge| gauges.get(*gauge));
             vec![Self { kind, figures: [Some(t_s)].into_iter().chain(gauges).collect() }]
         };
         match (rows, record) {

@@ -188,11 +188,11 @@ impl GaugeCounters {
         let mut gauges = Gauges::default();
         for gauge in GAUGES {
             let added = || {
-                let (now, then) = (self.sources[gauge]?, before?.sources[gauge]?);
+                let (now, then) = (self.sources.get(gauge)?, before?.sources.get(gauge)?);
                 (now >= then).then_some(now - then)
             };
             let value = match gauge.about().kind {
-                GaugeKind::Level => self.sources[gauge],
+                GaugeKind::Level => self.sources.get(gauge),
                 GaugeKind::Added => added(),
                 GaugeKind::Share => {
                     let passed_s =
@@ -234,9 +234,9 @@ mod tests {
     #[test]
     fn fields_are_read_and_missing_fields_are_none() {
         let (status, _) = Info::parse(VALKEY_9).status(0, None);
-        let gauges = [Gauge::Clients, Gauge::MaxMemory, Gauge::Keys].map(|gauge| status.gauges[gauge]);
+        let gauges = [Gauge::Clients, Gauge::MaxMemory, Gauge::Keys].map(|gauge| status.gauges.get(gauge));
         assert_eq!(gauges, [Some(1.0), Some(0.0), Some(5.0)]);
-        let differences = [Gauge::Hits, Gauge::Cpu].map(|gauge| status.gauges[gauge]);
+        let differences = [Gauge::Hits, Gauge::Cpu].map(|gauge| status.gauges.get(gauge));
         assert_eq!(differences, [None, None], "the first poll has no differences");
         let (bare, _) = Info::parse("# Server\r\nredis_version:2.4.0\r\n").status(0, None);
         assert_eq!(bare.gauges, Gauges::default());
@@ -261,7 +261,8 @@ mod tests {
         let (first, second) = (poll(100, 1.0), poll(130, 1.75));
         let (_, counters) = Info::parse(&first).status(0, None);
         let (status, _) = Info::parse(&second).status(SECOND_NS, Some(&counters));
-        let sums = [Gauge::Hits, Gauge::Misses, Gauge::Cpu, Gauge::HitRate].map(|gauge| status.gauges[gauge]);
+        let sums =
+            [Gauge::Hits, Gauge::Misses, Gauge::Cpu, Gauge::HitRate].map(|gauge| status.gauges.get(gauge));
         assert_eq!(sums, [Some(30.0), Some(0.0), Some(0.75), Some(1.0)]);
         assert_eq!(status.poll_s, Some(1.0));
     }
@@ -278,9 +279,9 @@ mod tests {
         let (first, second) = (poll(100, 1.0), poll(700, 1.25));
         let (_, counters) = Info::parse(&first).status(0, None);
         let (status, _) = Info::parse(&second).status(SECOND_NS, Some(&counters));
-        let found = [Gauge::IoReads, Gauge::IoWrites, Gauge::IoBusy].map(|gauge| status.gauges[gauge]);
+        let found = [Gauge::IoReads, Gauge::IoWrites, Gauge::IoBusy].map(|gauge| status.gauges.get(gauge));
         assert_eq!(found, [Some(600.0), Some(600.0), Some(0.25)]);
-        assert_eq!(Info::parse("run_id:a\n").status(SECOND_NS, None).0.gauges[Gauge::IoBusy], None);
+        assert_eq!(Info::parse("run_id:a\n").status(SECOND_NS, None).0.gauges.get(Gauge::IoBusy), None);
     }
 
     #[test]
@@ -288,7 +289,7 @@ mod tests {
         let (_, counters) = Info::parse("run_id:a\nkeyspace_hits:100\n").status(0, None);
         for later in ["run_id:b\nkeyspace_hits:130\n", "run_id:a\nkeyspace_hits:3\n"] {
             let (status, _) = Info::parse(later).status(SECOND_NS, Some(&counters));
-            assert_eq!(status.gauges[Gauge::Hits], None, "{later}");
+            assert_eq!(status.gauges.get(Gauge::Hits), None, "{later}");
         }
     }
 
@@ -297,7 +298,7 @@ mod tests {
         let (status, _) = Info::parse(REDIS_7).status(0, None);
         let gauges = [Gauge::Saving, Gauge::SavedOk, Gauge::SaveTook, Gauge::Aof, Gauge::Replicas];
         let expected = [Some(0.0), Some(1.0), None, Some(0.0), Some(0.0)];
-        assert_eq!(gauges.map(|gauge| status.gauges[gauge]), expected);
+        assert_eq!(gauges.map(|gauge| status.gauges.get(gauge)), expected);
         assert_eq!((status.policy.as_deref(), status.master), (Some("noeviction"), None));
     }
 
@@ -309,14 +310,14 @@ mod tests {
                     slave3:ip=10.0.0.4,port=1,state=online,offset=0,lag=0\n\
                     slave1:ip=10.0.0.2,port=1,state=online,offset=400,lag=1\n";
         let (primary, _) = Info::parse(text).status(0, None);
-        assert_eq!(primary.gauges[Gauge::ReplicaLag], Some(600.0));
+        assert_eq!(primary.gauges.get(Gauge::ReplicaLag), Some(600.0));
         assert_eq!(primary.furthest_replica.as_deref(), Some("10.0.0.2:1"));
         let seen = primary.replicas.iter().map(|it| (it.address.as_str(), it.behind, it.ack_s));
         assert!(seen.eq([("10.0.0.1:1", 10, Some(0)), ("10.0.0.2:1", 600, Some(1))]), "{primary:?}");
         let text = "role:slave\nmaster_host:10.0.0.9\nmaster_port:6379\nmaster_link_status:down\n\
                     master_last_io_seconds_ago:-1\n";
         let (replica, _) = Info::parse(text).status(0, None);
-        let link = [Gauge::LinkUp, Gauge::HeardMaster].map(|gauge| replica.gauges[gauge]);
+        let link = [Gauge::LinkUp, Gauge::HeardMaster].map(|gauge| replica.gauges.get(gauge));
         assert_eq!((replica.master.as_deref(), link), (Some("10.0.0.9:6379"), [Some(0.0), None]));
     }
 }

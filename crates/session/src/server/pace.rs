@@ -167,10 +167,10 @@ pub(super) fn subtract_key_scans(own: &BTreeMap<String, u64>, status: &mut Statu
     let found = scanned + 2.0 * calls("sismember");
     // Before redyno writes its marker, its reads of the marker and of the list of runs miss.
     let read = scanned + ["sismember", "exists", "smembers", "hmget"].into_iter().map(calls).sum::<f64>();
-    let missed = (read - status.gauges[Gauge::Hits].unwrap_or_default()).max(0.0);
+    let missed = (read - status.gauges.get(Gauge::Hits).unwrap_or_default()).max(0.0);
     let per_s = status.per_s(all).unwrap_or_default();
     for (gauge, own) in [(Gauge::Hits, found), (Gauge::Misses, missed), (Gauge::OpsPerS, per_s)] {
-        let value = status.gauges[gauge].map(|value| (value - own).max(0.0));
+        let value = status.gauges.get(gauge).map(|value| (value - own).max(0.0));
         status.gauges.set(gauge, value);
     }
     status.gauges.derive();
@@ -382,11 +382,11 @@ mod tests {
         let gauges = [(Gauge::Hits, 1060.0), (Gauge::Misses, 60.0), (Gauge::OpsPerS, 2500.0)].into();
         let mut status = Status { poll_s: Some(2.0), gauges, ..Status::default() };
         subtract_key_scans(&calls(&[("pttl", 1000), ("memory|usage", 1000), ("info", 2)]), &mut status);
-        let now = [Gauge::Hits, Gauge::HitRate, Gauge::OpsPerS].map(|gauge| status.gauges[gauge]);
+        let now = [Gauge::Hits, Gauge::HitRate, Gauge::OpsPerS].map(|gauge| status.gauges.get(gauge));
         assert_eq!(now, [Some(60.0), Some(0.5), Some(1500.0)]);
         status.gauges = [(Gauge::Hits, 0.0), (Gauge::Misses, 4.0)].into();
         subtract_key_scans(&calls(&[("sismember", 1), ("exists", 1), ("smembers", 2)]), &mut status);
-        assert_eq!(status.gauges[Gauge::HitRate], None, "only redyno has read");
+        assert_eq!(status.gauges.get(Gauge::HitRate), None, "only redyno has read");
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Status {
     /// Returns the value of a gauge as text, such as `13.6 MiB`. A counter is written as a rate per second: `3.91
     /// MiB/s`.
     pub fn text_of(&self, gauge: Gauge) -> Option<String> {
-        let value = self.gauges[gauge]?;
+        let value = self.gauges.get(gauge)?;
         if gauge.about().kind != GaugeKind::Added {
             return Some(gauge.written(value));
         }
@@ -114,7 +114,7 @@ impl Status {
     /// Returns the used memory, and the limit if there is one: `13.6 MiB of 512 MiB`.
     pub fn memory_text(&self) -> Option<String> {
         let used = self.text_of(Gauge::UsedMemory)?;
-        let limit = self.gauges[Gauge::MaxMemory].filter(|limit| *limit > 0.0);
+        let limit = self.gauges.get(Gauge::MaxMemory).filter(|limit| *limit > 0.0);
         Some(limit.map_or(used.clone(), |limit| format!("{used} of {}", Gauge::MaxMemory.written(limit))))
     }
 
@@ -142,7 +142,7 @@ impl Status {
     pub fn rates(&self) -> Gauges {
         let mut rates = self.gauges.clone();
         for gauge in GAUGES.into_iter().filter(|gauge| gauge.about().kind == GaugeKind::Added) {
-            rates.set(gauge, rates[gauge].and_then(|added| self.per_s(added)));
+            rates.set(gauge, rates.get(gauge).and_then(|added| self.per_s(added)));
         }
         rates
     }

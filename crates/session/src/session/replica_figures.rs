@@ -53,7 +53,7 @@ mod tests {
         let mut at = |s: u64| {
             let mut gauges = Gauges::default();
             replica.fill(s * 1_000_000_000, &mut gauges);
-            [Gauge::MeasuredLag, Gauge::Behind, Gauge::LastAck].map(|gauge| gauges[gauge])
+            [Gauge::MeasuredLag, Gauge::Behind, Gauge::LastAck].map(|gauge| gauges.get(gauge))
         };
         assert_eq!(at(2), [Some(7.0), Some(40.0), Some(1.0)]);
         assert_eq!(at(3), [None, Some(40.0), Some(1.0)]);

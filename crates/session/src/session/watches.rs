@@ -174,9 +174,10 @@ impl FigureWatches {
         gauges: &Gauges,
         watched: impl IntoIterator<Item = Gauge>,
     ) -> Vec<Event> {
-        let lookups = gauges[Gauge::Hits].unwrap_or(0.0) + gauges[Gauge::Misses].unwrap_or(0.0);
+        let lookups = gauges.get(Gauge::Hits).unwrap_or(0.0) + gauges.get(Gauge::Misses).unwrap_or(0.0);
         let has_enough = |gauge: &Gauge| *gauge != Gauge::HitRate || lookups >= LEAST_LOOKUPS;
-        let known = watched.into_iter().filter(has_enough).filter_map(|gauge| Some((gauge, gauges[gauge]?)));
+        let known =
+            watched.into_iter().filter(has_enough).filter_map(|gauge| Some((gauge, gauges.get(gauge)?)));
         known
             .filter_map(|(gauge, value)| self.watch(&WatchedFigure::Gauge(gauge), t_s, value, None))
             .collect()

@@ -48,7 +48,7 @@ impl Metrics {
             let is_sum = gauge.about().kind == GaugeKind::Added;
             let kind = if is_sum { MetricType::Counter } else { MetricType::Gauge };
             let values: Vec<_> =
-                known().filter_map(|node| Some((node, node.gauges[gauge]? * scale))).collect();
+                known().filter_map(|node| Some((node, node.gauges.get(gauge)? * scale))).collect();
             if values.is_empty() || gauge.about().group == GaugeGroup::Host {
                 continue;
             }

@@ -85,7 +85,7 @@ pub(super) async fn busy<T>(
     let (_, before) = Info::parse(&before).status(now_ns(), None);
     let (done, ()) = tokio::join!(meanwhile, sleep(LENGTH));
     let (after, _) = { Info::parse(&wire.text(&["INFO"]).await?).status(now_ns(), Some(&before)) };
-    Ok((done, after.gauges[Gauge::Cpu]))
+    Ok((done, after.gauges.get(Gauge::Cpu)))
 }
 
 /// Returns the command and the key of a line such as `+1339518083.107 [0 127.0.0.1:60866] "get" "cart:1"`: `GET

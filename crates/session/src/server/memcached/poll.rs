@@ -83,7 +83,7 @@ impl MemcachedPoller {
         let sum = added.values().map(|stat| stat.calls).fold(0, u64::saturating_add);
         // `curr_connections` leaves out only one listening socket. A server of IPv4 and IPv6 has two.
         let beyond = self.listening.saturating_sub(1) as f64;
-        gauges.set(Gauge::Clients, gauges[Gauge::Clients].map(|all| (all - beyond).max(0.0)));
+        gauges.set(Gauge::Clients, gauges.get(Gauge::Clients).map(|all| (all - beyond).max(0.0)));
         (self.counters, self.calls) = (Some(counters), Some(calls));
         let mut status = Status {
             name: "memcached".to_owned(),
@@ -141,7 +141,7 @@ mod tests {
         let stats = StatsReply::parse("STAT curr_connections 8");
         let clients = |listening| {
             let mut poller = MemcachedPoller { listening, ..MemcachedPoller::default() };
-            poller.read(0, &stats).status.gauges[Gauge::Clients]
+            poller.read(0, &stats).status.gauges.get(Gauge::Clients)
         };
         assert_eq!([1, listening(&StatsReply::parse(conns))].map(clients), [Some(8.0), Some(7.0)]);
         assert!(stats.can_be_listed() && !StatsReply::parse("STAT curr_connections 8000").can_be_listed());
@@ -157,7 +157,7 @@ mod tests {
             };
             poll(0, 0);
             let status = poll(ms * 1_000_000, 9);
-            (status.gauges[Gauge::OpsPerS], status.per_s(9.0))
+            (status.gauges.get(Gauge::OpsPerS), status.per_s(9.0))
         };
         assert_eq!(polled(3), (None, None));
         assert_eq!(polled(1000), (Some(9.0), Some(9.0)));

@@ -130,9 +130,9 @@ mod tests {
             Gauge::ConnYields,
             Gauge::CpuUser,
         ];
-        assert_eq!(known.map(|gauge| sources[gauge]), [1.75, 1.0, 61.0, 4.0, 3.0, 1.5].map(Some));
+        assert_eq!(known.map(|gauge| sources.get(gauge)), [1.75, 1.0, 61.0, 4.0, 3.0, 1.5].map(Some));
         let unknown = [Gauge::Fragmentation, Gauge::Aof, Gauge::MaxMemory, Gauge::Hits];
-        assert_eq!(unknown.map(|gauge| sources[gauge]), [None; 4]);
+        assert_eq!(unknown.map(|gauge| sources.get(gauge)), [None; 4]);
         assert_eq!(stats.text("version"), Some("1.6.18"));
     }
 

@@ -243,13 +243,13 @@ impl ServerCell {
     /// highest rate per second.
     pub fn highest(&self, gauge: Gauge) -> Option<f64> {
         debug_assert!(CHARTED.contains(&gauge), "{gauge:?} has no chart");
-        self.highest[gauge]
+        self.highest.get(gauge)
     }
 
     pub(super) fn add(&mut self, moment: &Moment<Status>) {
         let status = &moment.body;
         let (rates, mut highest) = (status.rates(), Gauges::default());
-        CHARTED.into_iter().for_each(|gauge| highest.set(gauge, rates[gauge]));
+        CHARTED.into_iter().for_each(|gauge| highest.set(gauge, rates.get(gauge)));
         let commands = CommandCell::of(status);
         let mut last = moment.clone();
         (last.body.command_stats, last.body.own) = Default::default();

@@ -342,7 +342,7 @@ impl Timeline {
         let length_s = (moment.t_s - since_s).max(0.0);
         self.server.entry(moment.t_s, length_s).add(moment);
         self.segments.push_gauges(|means| means.push_status(&moment.body));
-        if let Some(cpu) = moment.body.gauges[Gauge::Cpu] {
+        if let Some(cpu) = moment.body.gauges.get(Gauge::Cpu) {
             self.segments.push_cpu(since_s, length_s, cpu);
         }
         // Only some polls query the clients and the slots.

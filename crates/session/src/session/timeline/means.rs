@@ -78,7 +78,7 @@ impl GaugeMeans {
     fn push(&mut self, gauges: &Gauges, length_s: Option<f64>) {
         let Some(length_s) = length_s.filter(|length_s| *length_s > 0.0) else { return };
         for gauge in self.others.as_deref().unwrap_or(&KEPT) {
-            if let Some(value) = gauges[*gauge] {
+            if let Some(value) = gauges.get(*gauge) {
                 let (sum, over_s) = self.sums.entry(*gauge).or_default();
                 *sum += value * length_s;
                 *over_s += length_s;
