@@ -7,7 +7,11 @@ use super::{
     rule::{Measurements, Rule, RuleVerdict},
     window::length_s,
 };
-use crate::{events::EventKind, session::Interval, units, untrusted};
+use crate::{
+    events::EventKind,
+    session::{Interval, add_counts},
+    units, untrusted,
+};
 
 /// The finding begins when this share of the requests fails.
 const MANY: f64 = 0.5;
@@ -40,7 +44,11 @@ impl Rule for FailingRequests {
     fn judge(&self, now: &RecentState, stands: bool) -> RuleVerdict {
         let sum = |window_s| {
             let (parts, mut all) = (now.last(window_s, 0), Interval::default());
-            parts.iter().for_each(|part| all.merge(part));
+            for part in parts {
+                all.ops += part.ops;
+                add_counts(&mut all.errors, &part.errors);
+                add_counts(&mut all.connects_failed, &part.connects_failed);
+            }
             (length_s(parts) >= window_s).then_some(all)
         };
         let Some(all) = sum(WINDOW_S) else { return RuleVerdict::Unchanged };
