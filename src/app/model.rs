@@ -117,7 +117,7 @@ pub struct Model {
     /// A copy of `watched` at the moment when the view of a live session was frozen.
     pub(super) held: Option<Box<FindingsByNode>>,
     pub(super) seconds: Coalesce,
-    /// Whether the results of the load by node are added once a second.
+    /// Whether the results by node are added once a second.
     pub(super) by_second: bool,
     /// The number of the track that figures and tables show.
     pub node: usize,
@@ -230,7 +230,7 @@ impl Model {
     /// Returns the timeline of the first track, after the screen has closed.
     pub fn into_timeline(mut self) -> Timeline {
         if self.by_second {
-            self.seconds.rest().iter().for_each(|record| self.take_parts(record));
+            self.seconds.rest().iter().for_each(|record| self.take_by_node(record));
         }
         self.tracks.swap_remove(0).timeline
     }

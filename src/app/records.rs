@@ -7,7 +7,8 @@ use crate::session::{Record, Timeline, TimelineOptions};
 
 /// The largest number of nodes that are shown. A recording may have more nodes.
 const MOST_TRACKS: usize = 128;
-/// With more nodes, the results of the load by node are added once a second, and not at every tick (quarter second).
+/// With more nodes, the results of the load by node and the PINGs of all nodes but the first are added once a second,
+/// and not at every tick (quarter second).
 const MOST_BY_TICK: usize = 16;
 
 impl Model {
@@ -41,32 +42,41 @@ impl Model {
             None => self.seconds.push(record),
         };
         let by_node = if self.by_second { &seconds } else { slice::from_ref(record) };
-        by_node.iter().for_each(|record| self.take_parts(record));
-        for (node, track) in (0..).zip(&mut self.tracks) {
-            match &**record {
-                Record::Session(session) => track.push(&Record::Session(session.of_node(node))),
-                // Measurements of this machine are in the first track only.
-                Record::Wake(_) | Record::Intrinsic(_) if node > 0 => {}
-                record if record.is_of(node) => track.push(record),
-                Record::Segment(segment) if segment.node == 0 => track.timeline.follow_segment(segment),
-                _ => {}
+        by_node.iter().for_each(|record| self.take_by_node(record));
+        match &**record {
+            Record::Session(session) => {
+                for (node, track) in (0..).zip(&mut self.tracks) {
+                    track.push(&Record::Session(session.of_node(node)));
+                }
             }
+            record if record.is_of(0) => self.tracks[0].push(record),
+            _ => {}
         }
         seconds.iter().for_each(|record| drop(self.watched.push(record)));
     }
 
     /// Adds the results of the load by node: to the track of the node with the load, and to the track of each node that
-    /// answered a part.
-    pub(super) fn take_parts(&mut self, record: &Record) {
-        let Record::Interval(interval) = record else { return };
-        if let Some(track) = self.tracks.get_mut(usize::from(interval.node)) {
-            track.timeline.push_by_node(interval);
+    /// answered a part. Adds the other records to the tracks of all nodes but the first.
+    pub(super) fn take_by_node(&mut self, record: &Record) {
+        if let Record::Interval(interval) = record {
+            if let Some(track) = self.tracks.get_mut(usize::from(interval.node)) {
+                track.timeline.push_by_node(interval);
+            }
+            if let Some((interval, segments)) =
+                self.tracks[0].timeline.load_of_nodes(record).filter(|_| self.tracks.len() > 1)
+            {
+                for (node, track) in (0..).zip(&mut self.tracks).skip(1) {
+                    track.timeline.push_part(node, interval, &segments);
+                }
+            }
         }
-        if self.tracks.len() > 1
-            && let Some((interval, segments)) = self.tracks[0].timeline.load_of_nodes(record)
-        {
-            for (node, track) in (0..).zip(&mut self.tracks).skip(1) {
-                track.timeline.push_part(node, interval, &segments);
+        for (node, track) in (0..).zip(&mut self.tracks).skip(1) {
+            match record {
+                // Measurements of this machine are in the first track only.
+                Record::Session(_) | Record::Wake(_) | Record::Intrinsic(_) => {}
+                record if record.is_of(node) => track.push(record),
+                Record::Segment(segment) if segment.node == 0 => track.timeline.follow_segment(segment),
+                _ => {}
             }
         }
     }
@@ -77,7 +87,8 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        session::{Interval, OperationInterval, Segment, ServerIdentity, SessionStart},
+        probe::Ping,
+        session::{Interval, OperationInterval, Segment, ServerIdentity, SessionStart, Span},
         stats::fixture::repeated,
     };
 
@@ -107,5 +118,26 @@ mod tests {
         assert_eq!(seen(15, 6, false), (12, 30, 12));
         assert_eq!(seen(16, 6, false), (8, 20, 8));
         assert_eq!(seen(16, 6, true), (8, 30, 12));
+    }
+
+    #[test]
+    fn with_many_nodes_the_pings_of_all_but_the_first_are_added_each_second() {
+        let answered = |others: usize| {
+            let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+            let nodes = vec![ServerIdentity::default(); others].into();
+            model.push(&Record::Session(SessionStart {
+                nodes,
+                ..SessionStart::now(ServerIdentity::default())
+            }));
+            model.push(&Record::Segment(Segment::new(0.0, 1, Knobs::default())));
+            for (tick, node) in (1..=6).flat_map(|tick| [(tick, 0), (tick, 3)]) {
+                let ping = Ping { rtt: repeated(1000, 5), ..Ping::default() };
+                let span = Span::new(f64::from(tick) * 0.25, 0.25, ping);
+                model.push(&Record::Ping(Box::new(span)).at_node(node));
+            }
+            [0, 3].map(|node| model.tracks[node].timeline.latest().pings_minute().answered)
+        };
+        assert_eq!(answered(15), [30, 30]);
+        assert_eq!(answered(16), [30, 20]);
     }
 }

@@ -36,6 +36,9 @@ const KEPT: usize = 400;
 /// The largest number of nodes with full detail. With more nodes, each node keeps fewer detailed ticks (quarter
 /// seconds). The memory for all nodes together then does not grow.
 const MOST_AT_FULL: usize = 4;
+/// With more nodes, the detailed ticks of all nodes together are half as many. Their memory would be too large otherwise,
+/// because each node also needs memory for the connections and for the last minute.
+const MANY: usize = 16;
 /// The largest number of kept events, and of kept notes.
 const KEPT_EVENTS: usize = 10_000;
 /// The longest period that the figures of one poll cover, in seconds. The figures of a poll cover the time since the
@@ -126,7 +129,8 @@ impl Timeline {
 
     /// Returns an empty timeline whose time slots are at most `longest_s` seconds long, for a part of a recording.
     pub(super) fn no_coarser(options: TimelineOptions, longest_s: f64) -> Self {
-        let kept = KEPT * MOST_AT_FULL / options.nodes.max(MOST_AT_FULL);
+        let full = if options.nodes > MANY { MOST_AT_FULL / 2 } else { MOST_AT_FULL };
+        let kept = KEPT * full / options.nodes.max(MOST_AT_FULL);
         let tick_s = seconds(TICK_NS);
         Self {
             now_s: 0.0,
