@@ -1,14 +1,29 @@
 //! Parameters of a server that were set from the screen: a segment each, and as they were after every end.
 
-use crate::support::{
-    Server,
-    program::{records, redyno, run},
-    terminal::Terminal,
-    wait_for,
-};
+use std::sync::mpsc::channel;
+
 use rustix::process::Signal;
 
-use redyno::session::Record;
+use crate::{
+    scripted::Crowd,
+    support::{
+        Server,
+        program::{records, redyno, run},
+        session::plan,
+        terminal::Terminal,
+        wait_for,
+    },
+};
+use redyno::{
+    knobs::Knobs,
+    server::Parameter,
+    session::{
+        Record,
+        running::{Commission, KeyOwner, Session, StartError},
+    },
+    signals,
+    workload::RunId,
+};
 
 fn value(server: &Server, name: &str) -> String {
     let text = server.cli(&["CONFIG", "GET", name]);
@@ -56,8 +71,8 @@ fn what_was_set_is_a_segment_and_is_set_back_when_the_person_quits() {
             Record::Segment(segment) => segment.config.as_ref(),
             _ => None,
         });
-        let told: Vec<_> = changes.map(|c| format!("{} {} {}", c.name, c.from, c.to)).collect();
-        assert_eq!(told, ["maxmemory 0 67108864", "hz 10 50"]);
+        let shown: Vec<_> = changes.map(|c| format!("{} {} {}", c.name, c.from, c.to)).collect();
+        assert_eq!(shown, ["maxmemory 0 67108864", "hz 10 50"]);
         // Nothing was written besides.
         assert_eq!(server.cli(&["DBSIZE"]), "0");
     }
@@ -89,7 +104,7 @@ fn what_somebody_else_set_meanwhile_is_left() {
 }
 
 #[test]
-fn what_cannot_be_set_back_is_told_with_the_command_for_it() {
+fn what_cannot_be_set_back_is_reported_with_the_command_for_it() {
     let mut server = Server::redis().start();
     let mut terminal = tuned(&server, &[]);
     server.kill();
@@ -128,20 +143,20 @@ fn killed(server: &Server, more: &[&str]) -> String {
 }
 
 /// What a session says that only looks.
-fn told_at_the_next_start(server: &Server) -> String {
+fn shown_at_the_next_start(server: &Server) -> String {
     run(&["-p", &server.port_text(), "--headless", "--duration", "0.5"]).expect_code(0).err
 }
 
 #[test]
-fn what_a_killed_session_set_is_told_at_the_next_start_and_set_back_by_clean() {
+fn what_a_killed_session_set_is_shown_at_the_next_start_and_set_back_by_clean() {
     for server in [Server::redis().start(), Server::valkey().start()] {
         let name = killed(&server, &[]);
-        let told = told_at_the_next_start(&server);
+        let shown = shown_at_the_next_start(&server);
         let expected = format!(
             "{name} set hz to 50 (it was 10), maxmemory to 67108864 (it was 0); `redyno clean -h 127.0.0.1 -p {}` sets that back",
             server.port()
         );
-        assert!(told.contains(&expected), "{told}");
+        assert!(shown.contains(&expected), "{shown}");
         assert_eq!(value(&server, "hz"), "50", "looking sets nothing");
 
         let cleaned = run(&["clean", "-p", &server.port_text(), "--yes"]).expect_code(0);
@@ -154,7 +169,7 @@ fn what_a_killed_session_set_is_told_at_the_next_start_and_set_back_by_clean() {
         }
         assert_eq!((value(&server, "maxmemory"), value(&server, "hz")), ("0".to_owned(), "10".to_owned()));
         assert_eq!(
-            (server.cli(&["DBSIZE"]), told_at_the_next_start(&server)),
+            (server.cli(&["DBSIZE"]), shown_at_the_next_start(&server)),
             ("0".to_owned(), String::new())
         );
     }
@@ -165,7 +180,7 @@ fn clean_leaves_what_somebody_else_set_after_the_kill_and_removes_the_keys() {
     for server in [Server::redis().start(), Server::valkey().start()] {
         let name = killed(&server, &["--load", "--ratio", "1:0", "-r", "500", "-c", "2"]);
         assert!(
-            told_at_the_next_start(&server).contains(&format!("{name} left its keys here and set hz to 50"))
+            shown_at_the_next_start(&server).contains(&format!("{name} left its keys here and set hz to 50"))
         );
         server.cli(&["CONFIG", "SET", "hz", "77"]);
         let cleaned = run(&["clean", "-p", &server.port_text(), "--yes"]).expect_code(0);
@@ -209,4 +224,26 @@ fn any_character_can_be_typed_into_a_value() {
     wait_for_value(&server, "maxmemory-policy", "allkeys-lru");
     terminal.press("q");
     assert_eq!((terminal.end().0, value(&server, "maxmemory-policy")), (Some(0), "noeviction".to_owned()));
+}
+
+#[test]
+fn a_signal_ends_a_start_while_the_server_does_not_answer_config() {
+    let (signal, signals) = channel();
+    let server = Crowd::start(move |peer, _| {
+        while let Some(command) = peer.command() {
+            match &*command {
+                "CONFIG GET hz" => signal.send(signals::Signal::Interrupt).unwrap_or_default(),
+                "PING" => peer.say("+PONG\r\n"),
+                "INFO" => peer.say("$9\r\nrole:test\r\n"),
+                _ => peer.say("+OK\r\n"),
+            }
+        }
+    });
+    let commission = Commission {
+        knobs: Knobs { load: false, ..Knobs::default() },
+        config: vec![(Parameter::named("hz").unwrap(), "50".to_owned())],
+        ..Commission::new(plan(server.target()), RunId::random(), KeyOwner::OwnServers)
+    };
+    let refused = Session::start(commission, signals, 1).map(drop);
+    assert!(matches!(refused, Err(StartError::Interrupted)), "{refused:?}");
 }

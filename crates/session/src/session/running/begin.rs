@@ -43,7 +43,7 @@ const FIRST_INFO: Duration = Duration::from_millis(500);
 /// The time limit of the survey of the server's data before the first write. The survey sends about twenty commands in
 /// sequence, perhaps over a slow network.
 const GATE_LIMIT: Duration = Duration::from_secs(30);
-/// The time between two checks for signals during the survey.
+/// The time between two checks for signals while the session waits for the server.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The reasons why a session does not begin.
@@ -183,7 +183,7 @@ fn begin(
         for (target, knobs) in beginning.targets.iter_mut().zip(passed) {
             target.knobs = knobs.unwrap_or_else(|| target.knobs.clone());
         }
-        set_config(&commission, &mut nodes, &mut peers)?;
+        set_config(&commission, &mut nodes, &mut peers, &signals)?;
         engage((beginning, clock), listener, recordings, files)
     });
     let (live, recordings) = begun.map_err(|error| give_up(error, &mut nodes, &signals, &mut peers))?;
@@ -224,12 +224,18 @@ fn set_config(
     commission: &Commission,
     nodes: &mut [SessionNode],
     peers: &mut Peers,
+    signals: &Receiver<Signal>,
 ) -> Result<(), StartError> {
     for node in nodes.iter_mut().filter(|node| !node.is_watched) {
         for (parameter, to) in &commission.config {
             let wish = Wish { parameter, to: to.clone(), peer: 0 };
             node.tuning.set(wish, &node.control);
-            let outcomes = node.tuning.poll(GATE_LIMIT, &node.control);
+            let deadline = Instant::now() + GATE_LIMIT;
+            let mut outcomes = Vec::new();
+            while outcomes.is_empty() && Instant::now() < deadline {
+                outcomes = node.tuning.poll(LOOK_EVERY, &node.control);
+                look_for_signal(signals)?;
+            }
             if outcomes.is_empty() {
                 let slow = format!("{} was not set within {} s", parameter.name, GATE_LIMIT.as_secs());
                 return Err(StartError::Refused(node.number, slow));
@@ -357,11 +363,14 @@ fn first_admission(
         if let Some(admission) = gate.poll(LOOK_EVERY, &mut node.holders) {
             return Ok(Some(admission));
         }
-        if signals.try_recv().is_ok() {
-            return Err(StartError::Interrupted);
-        }
+        look_for_signal(signals)?;
     }
     Ok(None)
+}
+
+/// Fails if a signal has arrived.
+fn look_for_signal(signals: &Receiver<Signal>) -> Result<(), StartError> {
+    if signals.try_recv().is_ok() { Err(StartError::Interrupted) } else { Ok(()) }
 }
 
 /// Returns the error for a session that cannot begin because there is no screen to ask the user.
