@@ -103,6 +103,8 @@ impl RedisLink {
                 connection.max_command_attempts = 1;
                 connection.disable_cluster_health_check = true;
             })
+            // Each link has nine such channels. Only `wait_for_connect` uses one of them.
+            .with_performance_config(|performance| performance.broadcast_channel_capacity = 4)
             .build()
             .map_err(refused)?;
         let (fred, sent) = (client.connect(), SentCommands::to(talk.target()));
@@ -112,8 +114,7 @@ impl RedisLink {
         link.wire.client.wait_for_connect().await.map_err(refused)?;
         // If the server does not have or allow CLIENT SETNAME, the connection is used without a name.
         let wire = &link.wire;
-        let named = wire.within("CLIENT SETNAME", wire.client.client_setname(CLIENT_NAME)).await;
-        ServerError::optional(named)?;
+        ServerError::optional(wire.within("CLIENT SETNAME", wire.client.client_setname(CLIENT_NAME)).await)?;
         Ok(link)
     }
 
