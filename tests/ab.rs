@@ -42,7 +42,7 @@ fn the_worse_setting_is_named_with_its_pairs_and_ends_with_3() {
 
 #[test]
 #[ignore = "long: nine pairs of a real server; the other direction is in the suite"]
-fn the_better_setting_is_told_in_words_and_a_recording_holds_both() {
+fn the_better_setting_is_named_in_words_and_a_recording_holds_both() {
     let server = slow_writes();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("ab.jsonl");

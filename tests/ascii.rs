@@ -29,8 +29,8 @@ fn lines_and_summaries_are_ascii_where_that_is_asked_for_or_the_locale_has_no_mo
     for args in [&load[..], &replay, &plan] {
         let ascii = [args, &["--ascii"]].concat();
         for (args, locale) in [(args, "C"), (args, "POSIX"), (&ascii, "C.UTF-8")] {
-            let told = written(args, locale);
-            assert!(told.is_ascii() && told.len() > 100, "{args:?} {locale}: {told}");
+            let shown = written(args, locale);
+            assert!(shown.is_ascii() && shown.len() > 100, "{args:?} {locale}: {shown}");
         }
     }
     let json = written(&["export", file, "--format", "json"], "C");

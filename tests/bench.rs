@@ -70,7 +70,7 @@ fn form(line: &str) -> String {
 }
 
 #[test]
-fn every_default_test_is_asked_and_told_as_redis_benchmark_does() {
+fn every_default_test_is_run_and_printed_as_redis_benchmark_does() {
     let servers = [Server::redis().start(), Server::redis().start()];
     let (their, their_calls) = asked(theirs(), &servers[0], "-n 1000 -q");
     let (our, mut our_calls) = asked(ours(), &servers[1], "-n 1000 -q");
@@ -184,9 +184,9 @@ fn a_test_may_last_for_a_time_at_a_rate_behind_a_warm_up() {
         let (_, rest) = outcome.out.split_once(from).unwrap_or_else(|| panic!("no {from}: {outcome:?}"));
         rest.split_once(to).unwrap().0.trim().parse().unwrap()
     };
-    let told = number("====== GET ======\n", " requests completed");
-    // The warm-up is asked for too, and told by nothing but the line that is drawn.
-    assert!((calls["get"] as f64) > told && told > 0.0, "{calls:?} {outcome:?}");
+    let shown = number("====== GET ======\n", " requests completed");
+    // The warm-up is asked for too, and shown by nothing but the line that is drawn.
+    assert!((calls["get"] as f64) > shown && shown > 0.0, "{calls:?} {outcome:?}");
     assert_eq!(number("  target RPS: ", "\n"), 400.0);
     assert!(
         outcome.out.contains("Warming up GET: rps=") && outcome.out.contains(" seconds\r"),
@@ -212,8 +212,8 @@ fn exactly_as_many_requests_are_sent_as_are_asked_for() {
     let server = Server::redis().start();
     let (outcome, calls) = asked(ours(), &server, "-n 10 -P 8 -t ping_mbulk --json");
     assert_eq!(calls["ping"], 10);
-    let told: serde_json::Value = serde_json::from_str(&outcome.out).unwrap();
-    assert_eq!((&told["test"], &told["requests"]), (&"PING_MBULK".into(), &10.into()));
+    let shown: serde_json::Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!((&shown["test"], &shown["requests"]), (&"PING_MBULK".into(), &10.into()));
 }
 
 #[test]
@@ -271,9 +271,9 @@ fn over_tls_only_the_ciphers_that_are_named_are_offered() {
         assert!(outcome.out.contains("\n\"GET\",\"") && outcome.err.is_empty(), "{outcome:?}");
     }
     let unknown = bench(&["--tls-ciphersuites", "TLS_AES_128_GCM_SHA256:HIGH"]).expect_code(1);
-    let told = "--tls-ciphersuites: 'HIGH' is not a supported cipher; give one of TLS_AES_256_GCM_SHA384, \
+    let shown = "--tls-ciphersuites: 'HIGH' is not a supported cipher; give one of TLS_AES_256_GCM_SHA384, \
                 TLS_AES_128_GCM_SHA256, TLS_CHACHA20_POLY1305_SHA256\n";
-    assert_eq!((unknown.out.as_str(), unknown.err.as_str()), ("", told));
+    assert_eq!((unknown.out.as_str(), unknown.err.as_str()), ("", shown));
 }
 
 #[test]

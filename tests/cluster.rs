@@ -82,7 +82,7 @@ fn a_killed_run_is_found_on_its_node_and_cleaned_up() {
 }
 
 #[test]
-fn a_node_with_half_of_the_slots_keeps_nothing_and_what_moved_means_is_told_once() {
+fn a_node_with_half_of_the_slots_keeps_nothing_and_what_moved_means_is_reported_once() {
     for (n, node) in two().iter().enumerate() {
         let outcome = load(node, &["--one-node"]);
         assert_eq!(

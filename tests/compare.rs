@@ -34,11 +34,11 @@ fn two_recordings_are_one_table_and_conditions_are_exit_codes() {
     let server = Server::redis().start();
     let folder = tempfile::tempdir().unwrap();
     let [a, b] = ["a.jsonl", "b.jsonl"].map(|name| record(&server, folder.path(), name, &LOAD));
-    let told = run(&["compare", &a, &b]).expect_code(0);
+    let shown = run(&["compare", &a, &b]).expect_code(0);
     for part in
         ["new against base", "ops/s ", "resp p99 ", "GET p99 ", "errors ", "repeat both in alternation"]
     {
-        assert!(told.out.contains(part), "{part} in {}", told.out);
+        assert!(shown.out.contains(part), "{part} in {}", shown.out);
     }
     let json: Value = serde_json::from_str(&run(&["compare", &a, &b, "--json"]).expect_code(0).out).unwrap();
     assert_eq!(
@@ -54,7 +54,7 @@ fn two_recordings_are_one_table_and_conditions_are_exit_codes() {
     run(&[&["compare", &a, &b][..], &fine].concat()).expect_code(0);
     let crossed = run(&[&["compare", &a, &b, "--fail-if", "p99 > 1us"][..], &fine].concat()).expect_code(3);
     one_line(&crossed, &["redyno: p99 > 1us: resp p99 "]);
-    assert!(crossed.out.contains("new against base"), "the table is told all the same");
+    assert!(crossed.out.contains("new against base"), "the table is shown all the same");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_job_of_github_gets_its_summary_and_its_annotations() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_with_the_reason_unless_told() {
+fn what_cannot_be_compared_is_refused_with_the_reason_unless_forced() {
     let server = Server::redis().start();
     let folder = tempfile::tempdir().unwrap();
     let base = record(&server, folder.path(), "base.jsonl", &LOAD);
@@ -84,8 +84,8 @@ fn what_cannot_be_compared_is_refused_with_the_reason_unless_told() {
     let refused = run(&["compare", &base, &other]).expect_code(1);
     one_line(&refused, &["rate: 2000/s and max", "workload: SET:GET 1:10 and GET", "give --anyway"]);
     assert_eq!(refused.out, "");
-    let told = run(&["compare", &base, &other, "--anyway"]).expect_code(0);
-    assert!(told.out.contains("different kinds of runs: rate: 2000/s and max"), "{}", told.out);
+    let shown = run(&["compare", &base, &other, "--anyway"]).expect_code(0);
+    assert!(shown.out.contains("different kinds of runs: rate: 2000/s and max"), "{}", shown.out);
     let idle = folder.path().join("idle.jsonl").display().to_string();
     run(&["-p", &server.port_text(), "--headless", "--duration", "0.5", "--record", &idle]).expect_code(0);
     one_line(&run(&["compare", &base, &idle]).expect_code(1), &["idle.jsonl has no segment under load"]);
@@ -106,9 +106,9 @@ fn several_of_each_are_repeats() {
     let files: Vec<_> = (0..4)
         .map(|n| record(&server, folder.path(), &format!("{n}.jsonl"), &["--rate", "2000", "-n", "1000"]))
         .collect();
-    let told =
+    let shown =
         run(&["compare", &files[0], &files[2], "--new", &files[1], &files[3], "--json"]).expect_code(0);
-    let json: Value = serde_json::from_str(&told.out).unwrap();
+    let json: Value = serde_json::from_str(&shown.out).unwrap();
     let row =
         json["table"].as_array().unwrap().iter().find(|row| row["figure"] == "response_p50_us").unwrap();
     assert!(row["low"].as_f64().unwrap() <= row["change"].as_f64().unwrap(), "{row}");

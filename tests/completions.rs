@@ -19,8 +19,8 @@ printf '%s\n' "${COMPREPLY[@]}""#;
     let program = Path::new(env!("CARGO_BIN_EXE_redyno")).parent().unwrap();
     let path = std::env::join_paths([program, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
     let output = bash.env("PATH", path).env("XDG_CONFIG_HOME", home).output().expect("bash is there");
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && told.is_empty(), "{told}");
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && shown.is_empty(), "{shown}");
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 

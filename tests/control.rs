@@ -138,7 +138,7 @@ fn a_killed_server_is_unreachable_and_a_restarted_one_is_back() {
         cause.contains("connection refused").then_some(())
     });
     server.restart();
-    // The outage was told once, whatever the attempts met that were made in it.
+    // The outage was reported once, whatever the attempts met that were made in it.
     let next = wait_among(&messages, "good news", |message| match message {
         ControlMessage::Event { what: EventKind::Unreachable { cause }, .. } if cause.contains("loading") => {
             None

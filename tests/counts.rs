@@ -252,8 +252,8 @@ fn records_that_a_knob_cuts_have_their_clients() {
 
 /// Between the last poll and the end: INFO is asked once a second.
 #[test]
-fn what_happens_in_the_last_second_is_told() {
-    // A single command is slow: of many, only the longest are told.
+fn what_happens_in_the_last_second_is_reported() {
+    // A single command is slow: of many, only the longest are shown.
     let options = ["--slowlog-log-slower-than", "200000", "--enable-debug-command", "yes"];
     let server = Server::redis().with_args(&options).start();
     let port = server.port_text();

@@ -1,4 +1,4 @@
-//! Records of a file are written each once, in any format, without the file being in memory; what is wrong with it is told
+//! Records of a file are written each once, in any format, without the file being in memory; what is wrong with it is reported
 //! before anything is sent.
 
 use std::{
@@ -230,7 +230,7 @@ fn a_number_of_requests_goes_over_the_records_again_and_again() {
 }
 
 #[test]
-fn what_is_wrong_is_told_before_anything_is_sent() {
+fn what_is_wrong_is_reported_before_anything_is_sent() {
     let server = Server::redis().start();
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
@@ -241,7 +241,7 @@ fn what_is_wrong_is_told_before_anything_is_sent() {
     let good = file("good.csv", "id,title,n\n1,a,b\n");
     let broken = file("broken.csv", "id,title,n\n1,a,b\n2,a\n3,a,b\n");
     let json = file("broken.jsonl", "{\"id\":1,\"title\":2,\"n\":3}\n{\"id\":1,\"title\":\n");
-    for (file, options, command, told) in [
+    for (file, options, command, shown) in [
         (
             &good,
             &[][..],
@@ -255,7 +255,7 @@ fn what_is_wrong_is_told_before_anything_is_sent() {
         (&good, &["--maxdocs", "0"], &HSET, "it must be at least 1"),
     ] {
         let outcome = with(&server, file, options, command).expect_code(2);
-        assert!(outcome.err.contains(told), "{}", outcome.err);
+        assert!(outcome.err.contains(shown), "{}", outcome.err);
         assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
     }
     let port = server.port_text();
@@ -319,7 +319,7 @@ fn a_file_that_changes_while_it_is_sent_ends_the_run_with_an_error() {
             "docs.csv: it has changed since the start, so old and new records would be mixed",
         ),
     ];
-    for ((change, told), pace) in
+    for ((change, shown), pace) in
         changes.into_iter().flat_map(|change| [(change, &[][..]), (change, &["--rate", "5k"])])
     {
         let server = Server::redis().start();
@@ -346,7 +346,7 @@ fn a_file_that_changes_while_it_is_sent_ends_the_run_with_an_error() {
         wait_for("records to be written", || (server.cli(&["DBSIZE"]) == "3").then_some(()));
         change(&file);
         let outcome = running.end().expect_code(1);
-        assert!(outcome.err.ends_with(&format!("{told}\n")), "{}", outcome.err);
+        assert!(outcome.err.ends_with(&format!("{shown}\n")), "{}", outcome.err);
         assert!(outcome.out.contains(&format!("load stopped: {path}")), "{}", outcome.out);
         let lost =
             outcome.out.lines().find(|line| line.starts_with("  errors ") || line.starts_with("  lost "));

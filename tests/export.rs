@@ -59,10 +59,10 @@ fn its_figures_are_those_of_the_records() {
     let (sum, service) = (&end.summary, &end.summary.service);
     assert_eq!(sum.ops, 3000);
     let whole: Value = serde_json::from_str(&exported(&recording, &["--format", "json"])).unwrap();
-    let told = &whole["summary"];
-    assert_eq!(told["ops"], 3000);
-    assert_eq!(told["service_p99_us"].as_f64(), service.percentile(0.99).map(|ns| ns as f64 / 1e3));
-    assert_eq!(told["response_max_us"].as_f64(), sum.response.as_ref().map(|all| all.max_ns() as f64 / 1e3));
+    let shown = &whole["summary"];
+    assert_eq!(shown["ops"], 3000);
+    assert_eq!(shown["service_p99_us"].as_f64(), service.percentile(0.99).map(|ns| ns as f64 / 1e3));
+    assert_eq!(shown["response_max_us"].as_f64(), sum.response.as_ref().map(|all| all.max_ns() as f64 / 1e3));
     let of = |figure: &str| {
         whole["operations"].as_array().unwrap().iter().map(|row| row[figure].as_u64().unwrap()).sum::<u64>()
     };
@@ -180,17 +180,17 @@ fn other_readers_find_the_summary_in_the_records_and_in_the_interval_log() {
     for (percentile, figure) in [("50", "p50"), ("90", "p90"), ("95", "p95"), ("99", "p99"), ("99.9", "p999")]
     {
         let ns = read["percentiles"][percentile].as_f64().unwrap();
-        let told = whole["summary"][format!("service_{figure}_us")].as_f64().unwrap();
-        assert_eq!(ns / 1e3, told, "p{percentile}");
+        let shown = whole["summary"][format!("service_{figure}_us")].as_f64().unwrap();
+        assert_eq!(ns / 1e3, shown, "p{percentile}");
     }
 }
 
 #[test]
-fn what_a_recording_has_not_is_told_and_nothing_is_left_behind() {
+fn what_a_recording_has_not_is_reported_and_nothing_is_left_behind() {
     let folder = tempfile::tempdir().unwrap();
     let (recording, _) = session(folder.path());
     let out = folder.path().join("out").display().to_string();
-    for (args, told) in [
+    for (args, shown) in [
         (
             &["--format", "xml"][..],
             "there are csv, ndjson, json, hlog, hgrm, markdown, openmetrics, memtier-json",
@@ -201,7 +201,7 @@ fn what_a_recording_has_not_is_told_and_nothing_is_left_behind() {
         (&["--format", "csv", "--target", "1"], "it has one, number 0"),
     ] {
         let outcome = run(&[&["export", &recording, "-o", &out][..], args].concat()).expect_code(2);
-        assert!(outcome.err.contains(told) && outcome.err.lines().count() == 1, "{}", outcome.err);
+        assert!(outcome.err.contains(shown) && outcome.err.lines().count() == 1, "{}", outcome.err);
         assert!(!Path::new(&out).exists(), "{args:?}");
     }
     let missing = run(&["export", "/nowhere", "--format", "csv"]).expect_code(1);

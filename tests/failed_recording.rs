@@ -36,8 +36,8 @@ fn a_session_goes_on_to_its_end_without_the_recording_and_has_failed() {
         assert_eq!(shown.count(), 2, "when it happens and at the end: {}", outcome.err);
         let records = outcome.records();
         assert!(matches!(records.last(), Some(Record::End(end)) if end.t_s >= 3.0), "{:?}", records.last());
-        let is_told = |record: &Record| matches!(record, Record::Event(event) if event.what.name() == "recording failed");
-        assert!(records.iter().any(is_told));
+        let is_reported = |record: &Record| matches!(record, Record::Event(event) if event.what.name() == "recording failed");
+        assert!(records.iter().any(is_reported));
         assert!(Reader::open(&file).unwrap().next_record().unwrap().is_some(), "what was written is there");
     }
     assert_eq!(server.cli(&["DBSIZE"]), "0");
@@ -131,8 +131,8 @@ fn a_recording_that_another_program_shortens_has_failed() {
         running.wait_for_lines(2, r#""kind":"ping""#);
         std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(100).unwrap();
         let outcome = running.end().expect_code(1);
-        let told = format!("{name} failed: another program changed the file");
-        assert!(outcome.err.contains(&told), "{}", outcome.err);
+        let reported = format!("{name} failed: another program changed the file");
+        assert!(outcome.err.contains(&reported), "{}", outcome.err);
         assert!(!outcome.err.contains("is whole"), "{}", outcome.err);
     }
 }
@@ -168,7 +168,7 @@ fn a_recording_whose_file_is_removed_has_failed() {
 }
 
 #[test]
-fn a_recording_that_was_begun_on_the_screen_and_failed_is_told_at_the_end_too() {
+fn a_recording_that_was_begun_on_the_screen_and_failed_is_reported_at_the_end_too() {
     let server = Server::redis().start();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("session.jsonl");

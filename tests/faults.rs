@@ -36,7 +36,7 @@ fn wait_for_errors(session: &mut Driven, kind: &str, n: u64, ops: u64) {
     });
 }
 
-fn told(records: &[Arc<Record>]) -> Vec<&Event> {
+fn shown(records: &[Arc<Record>]) -> Vec<&Event> {
     records
         .iter()
         .filter_map(|record| match &**record {
@@ -124,7 +124,7 @@ fn the_errors_of_real_servers_are_counted_and_the_run_goes_on() {
 
 /// A server that invents error codes must not grow memory, and none of its errors may be lost.
 #[test]
-fn a_server_that_invents_errors_has_the_first_kinds_told_apart_and_the_others_counted() {
+fn a_server_that_invents_errors_has_the_first_kinds_distinguished_and_the_others_counted() {
     let server = Crowd::start(|peer, connection| {
         for n in 0.. {
             match peer.command() {
@@ -140,7 +140,7 @@ fn a_server_that_invents_errors_has_the_first_kinds_told_apart_and_the_others_co
     assert_exact(&past, "invented codes");
     assert_eq!(past.errors().len(), MAX_KINDS + 1);
     assert!(past.end.summary.first_errors.len() <= MAX_KINDS + 1);
-    assert!(told(&past.records).len() < 2 * MAX_KINDS + 10);
+    assert!(shown(&past.records).len() < 2 * MAX_KINDS + 10);
 }
 
 /// A pair of events however many connections, each loss counted, and the time of the outage beside the latencies.
@@ -156,7 +156,7 @@ fn a_killed_and_restarted_server_is_one_outage_with_its_length_and_its_connectio
     });
     server.restart();
     session.wait_for("load back", |records| {
-        told(records).iter().any(|event| event.what.name() == "load back").then_some(())
+        shown(records).iter().any(|event| event.what.name() == "load back").then_some(())
     });
     session.wait_for("work without an outage", |records| {
         let last = intervals(records).last()?;
@@ -164,7 +164,7 @@ fn a_killed_and_restarted_server_is_one_outage_with_its_length_and_its_connectio
     });
     let past = session.finish();
     let loads: Vec<_> =
-        told(&past.records).into_iter().filter(|event| event.what.name().starts_with("load ")).collect();
+        shown(&past.records).into_iter().filter(|event| event.what.name().starts_with("load ")).collect();
     let [lost, back] = loads[..] else { panic!("one pair: {loads:?}") };
     assert!(lost.what.to_string().starts_with("50 of 50 connections: "), "{lost:?}");
     assert!(back.what.to_string().starts_with("50 connections after "), "{back:?}");
@@ -180,8 +180,8 @@ fn a_killed_and_restarted_server_is_one_outage_with_its_length_and_its_connectio
         .map(|interval| (interval.t_s, interval.length_s, interval.outage_s, interval.ops))
         .collect();
     assert!(!during.is_empty() && during.iter().all(|(.., ops)| *ops == 0), "{during:?}");
-    let pings = told(&past.records).iter().filter(|event| event.what.name() == "ping lost").count();
-    assert_eq!(pings, 1, "{:?}", told(&past.records));
+    let pings = shown(&past.records).iter().filter(|event| event.what.name() == "ping lost").count();
+    assert_eq!(pings, 1, "{:?}", shown(&past.records));
     assert_exact(&past, "restart");
 }
 
@@ -239,7 +239,7 @@ fn broken_servers_are_counted_by_kind_and_the_run_goes_on() {
         let expected = ["reset", kind];
         assert!(errors.keys().all(|kind| expected.contains(&kind.as_str())), "{what}: {errors:?}");
         let names: Vec<_> =
-            told(&past.records).into_iter().filter(|event| event.what.name() == "load lost").collect();
+            shown(&past.records).into_iter().filter(|event| event.what.name() == "load lost").collect();
         let length_s = past.end.t_s;
         assert!(names.len() as f64 <= length_s + 10.0, "{what}: {} events in {length_s} s", names.len());
     }
@@ -311,7 +311,7 @@ fn assert_stopped(outcome: Outcome, kind: &str) {
     let [line] = lines[..] else { panic!("one line: {}", outcome.err) };
     assert!(line.starts_with("redyno: the server refuses the load ('") && line.contains(kind), "{line}");
     assert!(line.contains("; --keep-going counts such errors"), "{line}");
-    assert!(!outcome.err.contains("pw"), "a password is told: {}", outcome.err);
+    assert!(!outcome.err.contains("pw"), "a password is shown: {}", outcome.err);
 }
 
 /// memtier goes on for ever on a server that refuses every request; redis-benchmark exits at every error alike.

@@ -1,4 +1,4 @@
-//! Servers that send faster than anybody can read, or hardly at all: the load ends when it is told to, gives up what brings
+//! Servers that send faster than anybody can read, or hardly at all: the load ends when it is asked to, gives up what brings
 //! no reply, and keeps what does.
 
 use std::{
@@ -80,7 +80,7 @@ fn an_endless_answer_is_a_timeout_and_holds_up_neither_the_others_nor_the_end() 
 }
 
 #[test]
-fn two_new_kinds_of_errors_in_one_read_are_both_told_and_counted() {
+fn two_new_kinds_of_errors_in_one_read_are_both_reported_and_counted() {
     let server = answering(|peer| {
         peer.command();
         peer.say("-OOM full\r\n-BUSY script\r\n");
@@ -92,8 +92,8 @@ fn two_new_kinds_of_errors_in_one_read_are_both_told_and_counted() {
     });
     let past = session.finish();
     assert_eq!(count(&past, "OOM"), count(&past, "BUSY"));
-    let told = &past.end.summary.first_errors;
-    assert_eq!((told["OOM"].as_str(), told["BUSY"].as_str()), ("OOM full", "BUSY script"));
+    let shown = &past.end.summary.first_errors;
+    assert_eq!((shown["OOM"].as_str(), shown["BUSY"].as_str()), ("OOM full", "BUSY script"));
 }
 
 /// Ten replies, one every 300 ms, at a timeout of 2 s.
@@ -132,7 +132,7 @@ fn a_reply_that_trickles_is_given_up() {
 
 /// One by one a worker passed over what was due, and heard neither of the end nor of Ctrl-C.
 #[test]
-fn the_highest_rate_ends_when_it_is_told_to() {
+fn the_highest_rate_ends_when_it_is_asked_to() {
     for arrivals in ["constant", "poisson"] {
         let server = demo::start(demo::Options::default()).unwrap();
         let port = server.address.port().to_string();

@@ -221,8 +221,8 @@ fn a_replay_waits_for_its_reader_and_ends_with_a_signal() {
     let Unread { mut child, mut reader, err } = Unread::start(&["replay", file, "--headless"]);
     let mut out = String::new();
     reader.read_to_string(&mut out).unwrap();
-    let told = std::fs::read_to_string(err.path()).unwrap();
-    assert_eq!((end_of(&mut child).code(), told.as_str()), (Some(0), ""));
+    let shown = std::fs::read_to_string(err.path()).unwrap();
+    assert_eq!((end_of(&mut child).code(), shown.as_str()), (Some(0), ""));
     let lines = out.lines().filter(|line| line.contains("mark: here")).count();
     assert!(lines == 80_000 && out.contains(" measured, "), "{lines} lines");
 }

@@ -100,7 +100,7 @@ fn every_interval_says_what_the_client_itself_cost() {
         assert_eq!(client.late, None, "in closed loop nothing is due before it is sent");
         assert_eq!(client.run_delay.is_some(), cfg!(target_os = "linux"), "{client:?}");
     }
-    // What a worker told late, on a busy machine, is in an interval without length.
+    // What a worker reported late, on a busy machine, is in an interval without length.
     let all = of_intervals.iter().filter_map(|interval| interval.client.as_ref());
     let reads: u64 = all.map(|client| client.readable_to_read.count()).sum();
     let ops: u64 = with_length.iter().map(|interval| interval.ops).sum();
@@ -175,8 +175,8 @@ fn a_recording_holds_what_stdout_says() {
     let path = directory.path().join("session.jsonl");
     let outcome = run(&one_second(&server.port_text(), &["--record", path.to_str().unwrap()])).expect_code(0);
     let mut reader = Reader::open(&path).unwrap();
-    for told in outcome.records() {
-        assert_eq!(reader.next_record().unwrap(), Some(told));
+    for shown in outcome.records() {
+        assert_eq!(reader.next_record().unwrap(), Some(shown));
     }
     assert_eq!(reader.next_record().unwrap(), None);
     let recorded = std::fs::read_to_string(&path).unwrap();

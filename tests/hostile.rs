@@ -109,7 +109,7 @@ fn against_all(cases: Vec<(&'static str, Flood)>, args: &[&'static str], check: 
 const QUESTIONS: [&str; 6] = ["CLIENT SETNAME", "INFO", "SLOWLOG", "CONFIG GET", "LATENCY", "CLIENT LIST"];
 
 #[test]
-fn a_session_obeys_its_duration_whatever_the_control_plane_is_told() {
+fn a_session_obeys_its_duration_whatever_the_control_plane_receives() {
     let deep = QUESTIONS.map(|to| (to, NESTING));
     let all = FLOODS.map(|flood| [("INFO", flood), (PING, flood)]);
     // The first contact has as long as the session, and nine of them share the machine.
@@ -120,7 +120,7 @@ fn a_session_obeys_its_duration_whatever_the_control_plane_is_told() {
 }
 
 #[test]
-fn clean_ends_with_one_line_whatever_it_is_told() {
+fn clean_ends_with_one_line_whatever_it_receives() {
     let questions = ["INFO", "SCAN", "DBSIZE"].map(|to| (to, NESTING));
     let all = FLOODS.map(|flood| ("SCAN", flood));
     against_all([questions.as_slice(), &all].concat(), &["clean"], |outcome, context| {
@@ -131,7 +131,7 @@ fn clean_ends_with_one_line_whatever_it_is_told() {
 }
 
 #[test]
-fn first_contact_ends_with_one_line_whatever_it_is_told() {
+fn first_contact_ends_with_one_line_whatever_it_receives() {
     let all = FLOODS.map(|flood| ("PING", flood));
     against_all(all.to_vec(), &["clean", "-a", "pw"], |outcome, context| {
         assert_eq!(outcome.status.code(), Some(1), "{context}: {outcome:?}");
@@ -141,7 +141,7 @@ fn first_contact_ends_with_one_line_whatever_it_is_told() {
 }
 
 #[test]
-fn the_one_shot_modes_obey_signals_whatever_a_ping_is_told() {
+fn the_one_shot_modes_obey_signals_whatever_a_ping_receives() {
     for flood in [NESTING, BULK, PUSHES, ATTRIBUTES] {
         for mode in ["--latency", "--latency-history", "--latency-dist"] {
             let flooded = Arc::new(AtomicBool::new(false));
@@ -201,7 +201,7 @@ fn what_a_server_counts_to_the_end_of_64_bits_is_recorded_so_that_it_can_be_read
         while let Some(command) = peer.command() {
             n += usize::from(command == "INFO");
             match greatest(&command, n) {
-                Some(told) => peer.say(&told),
+                Some(shown) => peer.say(&shown),
                 None => answer(peer, &command),
             }
         }

@@ -24,7 +24,7 @@ fn intervals(records: impl IntoIterator<Item = Record>) -> Vec<Interval> {
     records.into_iter().filter_map(interval).collect()
 }
 
-/// Runs a load, kills it at a moment that `seed` says, and gives what it had told until then.
+/// Runs a load, kills it at a moment that `seed` says, and gives what it had printed until then.
 fn killed(port: &str, file: &Path, seed: u64) -> Vec<Interval> {
     let usual = ["-p", port, "--headless", "--json", "--workload", "ping", "-c", "1", "--rate", "200"];
     let running = Running::start(redyno(&[&usual[..], &["--record", file.to_str().unwrap()]].concat()));
@@ -45,21 +45,21 @@ fn a_recording_of_a_program_that_is_killed_lacks_a_second_at_the_most() {
     for name in ["jsonl", "jsonl.zst"] {
         let one = |seed: u64| -> (PathBuf, Vec<Interval>) {
             let file = folder.path().join(format!("{seed}.{name}"));
-            let told = killed(&port, &file, seed);
-            (file, told)
+            let shown = killed(&port, &file, seed);
+            (file, shown)
         };
         let all: Vec<_> = thread::scope(|scope| {
             let started: Vec<_> = (0..TOGETHER).map(|seed| scope.spawn(move || one(seed))).collect();
             started.into_iter().map(|one| one.join().unwrap()).collect()
         });
-        for (file, told) in all {
+        for (file, shown) in all {
             let mut reader = Reader::open(&file).unwrap();
             let read: Vec<_> = std::iter::from_fn(|| reader.next_record().unwrap()).collect();
             assert!(!read.iter().any(|record| matches!(record, Record::End(_))), "it was killed: {file:?}");
             let recorded = intervals(read);
-            // The last one was told, and perhaps not written yet, when the end came.
-            let before = &told[..told.len().saturating_sub(1)];
-            assert!(!told.is_empty() && recorded.len() >= before.len(), "{file:?}: {recorded:?} {told:?}");
+            // The last one was printed, and perhaps not written yet, when the end came.
+            let before = &shown[..shown.len().saturating_sub(1)];
+            assert!(!shown.is_empty() && recorded.len() >= before.len(), "{file:?}: {recorded:?} {shown:?}");
             assert_eq!(recorded[..before.len()], *before, "{file:?}");
         }
     }

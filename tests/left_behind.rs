@@ -185,9 +185,9 @@ fn what_a_killed_session_set_is_found_and_set_back_from_every_database() {
         let list = || server.cli(&["CLIENT", "LIST"]);
         wait_for("its connections to be gone", || (!list().contains("redyno-")).then_some(()));
         let command = format!("`redyno clean -h 127.0.0.1 -p {port} --db {db}`");
-        let told = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0).err;
-        assert!(told.contains(&format!("left its keys in db {db} and set hz to 50")), "{told}");
-        assert!(told.contains(&format!("{command} removes the keys and sets that back")), "{told}");
+        let shown = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0).err;
+        assert!(shown.contains(&format!("left its keys in db {db} and set hz to 50")), "{shown}");
+        assert!(shown.contains(&format!("{command} removes the keys and sets that back")), "{shown}");
         let cleaned = clean(&server).expect_code(0);
         assert!(cleaned.out.contains(&format!("db {db}: hz is restored to 10")), "{}", cleaned.out);
         assert!(
@@ -216,24 +216,24 @@ const TWO_SECONDS: [&str; 2] = ["--duration", "2.5"];
 
 #[test]
 fn keys_that_stay_behind_are_an_error() {
-    let told = |outcome: Outcome| {
+    let shown = |outcome: Outcome| {
         let outcome = outcome.expect_code(1);
         assert!(outcome.err.contains("redyno's keys may be left on the server"), "{}", outcome.err);
         assert!(outcome.err.contains("not undone; see above"), "{}", outcome.err);
     };
     let server =
         Server::redis().with_args(&["--rename-command", "UNLINK", "", "--rename-command", "DEL", ""]).start();
-    told(changed(&server, &TWO_SECONDS, || ()));
+    shown(changed(&server, &TWO_SECONDS, || ()));
     let server = Server::redis().start();
-    told(changed(&server, &TWO_SECONDS, || {
+    shown(changed(&server, &TWO_SECONDS, || {
         drop(server.cli(&["ACL", "SETUSER", "default", "-unlink", "-del"]));
     }));
     let server = Server::valkey().start();
-    told(changed(&server, &TWO_SECONDS, || drop(server.cli(&["CLIENT", "PAUSE", "30000", "WRITE"]))));
+    shown(changed(&server, &TWO_SECONDS, || drop(server.cli(&["CLIENT", "PAUSE", "30000", "WRITE"]))));
     let server = Server::redis().start();
-    told(changed(&server, &TWO_SECONDS, || drop(server.cli(&["REPLICAOF", "127.0.0.1", "1"]))));
+    shown(changed(&server, &TWO_SECONDS, || drop(server.cli(&["REPLICAOF", "127.0.0.1", "1"]))));
     let server = Server::redis().start();
-    told(changed(&server, &TWO_SECONDS, || server.pause()));
+    shown(changed(&server, &TWO_SECONDS, || server.pause()));
     server.resume();
 }
 
@@ -271,7 +271,7 @@ fn who_may_not_unlink_may_still_delete() {
 }
 
 #[test]
-fn a_parameter_that_stays_behind_is_an_error_and_after_an_interrupt_it_is_told_too() {
+fn a_parameter_that_stays_behind_is_an_error_and_after_an_interrupt_it_is_reported_too() {
     let folder = tempfile::tempdir().unwrap();
     let script = script(&folder);
     for (signal, code) in [(None, 1), (Some(Signal::INT), 130)] {

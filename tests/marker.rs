@@ -136,7 +136,7 @@ fn what_another_session_set_is_not_touched() {
 }
 
 #[test]
-fn a_server_that_takes_no_keys_is_tuned_without_a_marker_and_that_is_told() {
+fn a_server_that_takes_no_keys_is_tuned_without_a_marker_and_that_is_reported() {
     let server = Server::redis().with_args(&["--maxmemory", "1"]).start();
     let ((control, messages), ledger) = (with_news(&server), ledger(1));
     let turned = set(&control, "hz", "50", &ledger).unwrap();
@@ -197,7 +197,7 @@ fn a_marker_that_is_lost_is_set_again_while_there_is_something_to_undo() {
 }
 
 #[test]
-fn a_marker_that_is_being_set_is_not_told_as_lost() {
+fn a_marker_that_is_being_set_is_not_reported_as_lost() {
     let server = Server::redis().start();
     let (control, messages) = with_news(&server);
     for n in 0..50 {

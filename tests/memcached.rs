@@ -31,13 +31,13 @@ fn the_load_counts_what_the_server_counts_and_leaves_nothing() {
         assert_eq!(counted["SET"][0], added("cmd_set"));
         assert_eq!(after["curr_items"], 0, "its keys are gone");
         assert!(added("delete_hits") > 0 && outcome.err.contains("removed "), "{}", outcome.err);
-        let server_told = records.iter().find_map(|record| match record {
+        let server_record = records.iter().find_map(|record| match record {
             Record::Server(status) => Some(&status.body),
             _ => None,
         });
-        let told = server_told.expect("what stats says is in the records");
+        let shown = server_record.expect("what stats says is in the records");
         assert_eq!(
-            (told.name.as_str(), told.gauges.get(Gauge::MaxMemory)),
+            (shown.name.as_str(), shown.gauges.get(Gauge::MaxMemory)),
             ("memcached", Some(67_108_864.0))
         );
         assert!(
@@ -81,7 +81,7 @@ fn reads_and_stores(directory: &std::path::Path, steps: &str, keys: u32) -> Stri
 }
 
 #[test]
-fn cas_sends_the_number_that_its_own_gets_was_told() {
+fn cas_sends_the_number_that_its_own_gets_returned() {
     let directory = tempfile::tempdir().unwrap();
     for steps in [
         "[\"gets {item}\", \"cas {item.same} {cas} {value 10..90}\"]",

@@ -20,7 +20,7 @@ use redyno::{
 };
 
 #[test]
-fn one_without_meta_commands_is_told_to_be_too_old() {
+fn one_without_meta_commands_is_refused_as_too_old() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -65,7 +65,7 @@ fn what_speaks_redis_only_says_so_in_a_line() {
 }
 
 #[test]
-fn a_password_is_told_to_a_server_that_asks_and_to_no_other() {
+fn a_password_is_sent_to_a_server_that_asks_and_to_no_other() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("users");
     std::fs::write(&file, "ann:s3cret\n").unwrap();
@@ -86,13 +86,13 @@ fn a_password_is_told_to_a_server_that_asks_and_to_no_other() {
     let summary = &end(&records).summary;
     assert!(summary.ops > 0 && summary.errors.is_empty(), "{summary:?}");
     let open = memcached(&[]);
-    let told = Target { address: target(&open).address, ..with("s3cret") };
-    assert!(matches!(reach(&told, LIMIT), Err(ReachError::PasswordNotAsked(_))));
+    let shown = Target { address: target(&open).address, ..with("s3cret") };
+    assert!(matches!(reach(&shown, LIMIT), Err(ReachError::PasswordNotAsked(_))));
     assert_eq!(stats(open.port())["total_items"], 0, "the password is no item");
 }
 
 #[test]
-fn redis_and_memcached_are_told_apart() {
+fn redis_and_memcached_are_distinguished() {
     let (redis, server) = (Server::redis().start(), memcached(&[]));
     let error = reach(&Target { dialect: Dialect::Memcached, ..at_port(redis.port()) }, LIMIT).unwrap_err();
     assert!(matches!(error, ReachError::Redis(_)), "{error}");

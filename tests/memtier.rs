@@ -246,7 +246,7 @@ fn on_a_cluster_all_primaries_get_what_one_server_would_get() {
 }
 
 #[test]
-fn a_run_by_time_and_several_runs_are_told_as_such() {
+fn a_run_by_time_and_several_runs_are_reported_as_such() {
     let server = Server::redis().start();
     let (outcome, json, _) =
         asked(&server, "--test-time 1 -c 1 -t 2 -R --data-size-range 10-20 --rate-limiting 100");
@@ -319,7 +319,7 @@ fn only_the_versions_of_tls_that_are_named_are_spoken() {
 }
 
 #[test]
-fn an_error_of_the_server_is_told_once_and_counted_apart() {
+fn an_error_of_the_server_is_reported_once_and_counted_apart() {
     let server = Server::redis().start();
     server.cli(&["SET", "memtier-1", "text"]);
     let mut command = redyno(&["memtier", "-p", &server.port_text(), "-n", "5", "-c", "1", "-t", "1"]);
@@ -340,7 +340,7 @@ fn an_error_of_the_server_is_told_once_and_counted_apart() {
 }
 
 #[test]
-fn what_was_measured_is_told_when_it_is_interrupted_or_the_server_goes() {
+fn what_was_measured_is_reported_when_it_is_interrupted_or_the_server_goes() {
     let mut server = Server::redis().start();
     let begin = |server: &Server, more: &str| {
         let directory = tempfile::tempdir().unwrap();

@@ -151,12 +151,12 @@ fn a_socket_serves_as_well_and_goes_at_the_end() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_told_before_anything_is_measured() {
+fn an_address_that_is_taken_is_reported_before_anything_is_measured() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let outcome = run(&["--headless", "--duration", "1", "--metrics", &port]).expect_code(1);
-    let told = format!("redyno: cannot serve metrics at 127.0.0.1:{port}: ");
-    assert!(outcome.err.starts_with(&told) && outcome.err.lines().count() == 1, "{}", outcome.err);
+    let shown = format!("redyno: cannot serve metrics at 127.0.0.1:{port}: ");
+    assert!(outcome.err.starts_with(&shown) && outcome.err.lines().count() == 1, "{}", outcome.err);
     assert_eq!(outcome.out, "");
     let wrong = run(&["--headless", "--metrics", "nowhere"]).expect_code(2);
     assert!(wrong.err.contains("127.0.0.1:9121"), "{}", wrong.err);

@@ -180,7 +180,7 @@ fn dist_draws_a_row_a_window_under_one_legend() {
 }
 
 #[test]
-fn error_replies_are_told_and_end_in_a_diagnosis_when_there_is_nothing_else() {
+fn error_replies_are_reported_and_end_in_a_diagnosis_when_there_is_nothing_else() {
     let server = Scripted::start(vec![Box::new(|peer| {
         peer.command();
         peer.say("-NOAUTH Authentication required.\r\n");
@@ -202,7 +202,7 @@ fn error_replies_are_told_and_end_in_a_diagnosis_when_there_is_nothing_else() {
 }
 
 #[test]
-fn an_outage_is_told_and_its_pings_are_no_samples() {
+fn an_outage_is_reported_and_its_pings_are_no_samples() {
     let server = Scripted::start(vec![Box::new(|peer| {
         peer.greet();
         peer.swallow_pings(5);
@@ -262,8 +262,8 @@ fn a_line_that_ends_inside_a_stall_holds_the_waits_so_far_and_tells_them() {
         assert!(count > 21.0 && max >= (count - 21.0) * 10.0, "{figures:?}");
         assert!(avg < max && p90 <= max && p90 >= (count - 21.0) * 5.0, "{figures:?}");
         let err = String::from_utf8(err).unwrap();
-        let told = format!("redyno: {} pings are unanswered, the oldest for ", count - 20.0);
-        assert!(err.starts_with(&told), "{told:?} is not in {err:?}");
+        let shown = format!("redyno: {} pings are unanswered, the oldest for ", count - 20.0);
+        assert!(err.starts_with(&shown), "{shown:?} is not in {err:?}");
     }
 }
 

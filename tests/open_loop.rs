@@ -124,7 +124,7 @@ fn waiting_for_a_free_connection_is_in_the_response_time() {
     let summary = &past.end.summary;
     assert!(
         summary.unsent > 20 && summary.shed == 0,
-        "what was due at the end and not sent is told: {summary:?}"
+        "what was due at the end and not sent is shown: {summary:?}"
     );
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong on the other side is counted by kind and told; the session goes on, and what was measured stays
+//! What goes wrong on the other side is counted by kind and reported; the session goes on, and what was measured stays
 //! true.
 
 use std::{
@@ -197,10 +197,10 @@ fn every_request_that_was_sent_is_an_operation_or_an_error_of_its_kind() {
         assert_eq!(past.end.summary.service.count(), past.end.summary.ops, "{fault}");
         assert_eq!(past.end.summary.hits + past.end.summary.misses, past.end.summary.ops, "{fault}");
         assert_eq!(past.end.summary.first_errors.keys().collect::<Vec<_>>(), [kind], "{fault}");
-        let told = &past.end.summary.first_errors[kind];
+        let shown = &past.end.summary.first_errors[kind];
         assert!(
-            !told.is_empty() && (kind.chars().any(char::is_lowercase) || told.starts_with(kind)),
-            "{told}"
+            !shown.is_empty() && (kind.chars().any(char::is_lowercase) || shown.starts_with(kind)),
+            "{shown}"
         );
     }
 }

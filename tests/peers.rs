@@ -238,9 +238,9 @@ const ROWS: &[Row] = &[
 
 #[test]
 fn each_row_of_what_redyno_has_is_true_of_the_program() {
-    let told = rows(&page("docs/peers.md"));
+    let shown = rows(&page("docs/peers.md"));
     let known: Vec<_> = ROWS.iter().map(|(row, says, _)| ((*row).to_owned(), (*says).to_owned())).collect();
-    assert_eq!(told, known, "say in tests/peers.rs what a row is held against");
+    assert_eq!(shown, known, "say in tests/peers.rs what a row is held against");
     // Two rows may be held against one thing.
     let checks: BTreeMap<usize, fn()> = ROWS.iter().map(|(_, _, holds)| (*holds as usize, *holds)).collect();
     thread::scope(|scope| checks.into_values().for_each(|holds| drop(scope.spawn(holds))));
@@ -263,10 +263,10 @@ fn what_is_not_there_is_refused_and_said_so() {
     assert_eq!(bench, ["--mptcp", "--rdma", "--fuzz"]);
     for option in &bench {
         let outcome = with_option("bench", option).expect_code(1);
-        let told = format!("{}{}", outcome.out, outcome.err);
+        let shown = format!("{}{}", outcome.out, outcome.err);
         let part =
             if ["--rdma", "--fuzz"].contains(&option.as_str()) { "Invalid option" } else { "not supported" };
-        assert!(told.contains(part) && told.contains(option.as_str()), "{option}: {told}");
+        assert!(shown.contains(part) && shown.contains(option.as_str()), "{option}: {shown}");
     }
     let memtier = listed(&page("docs/memtier.md"), "## What is not there\n");
     let help = run(&["memtier", "--help"]).expect_code(0).out;

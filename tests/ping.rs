@@ -222,7 +222,7 @@ fn a_reply_counts_when_its_last_byte_is_there() {
 }
 
 #[test]
-fn an_outage_is_told_counted_and_overcome() {
+fn an_outage_is_reported_counted_and_overcome() {
     let server = Scripted::start(vec![Box::new(|peer| {
         peer.greet();
         peer.swallow_pings(10);

@@ -18,10 +18,10 @@ fn planned(args: &[&str]) -> Outcome {
 }
 
 #[test]
-fn a_preset_is_told_whole() {
-    let told = planned(&["--workload", "cache", "-c", "3", "-d", "8"]).expect_code(0);
-    assert_eq!(told.err, "");
-    assert_eq!(told.out, PRESET);
+fn a_preset_is_reported_whole() {
+    let shown = planned(&["--workload", "cache", "-c", "3", "-d", "8"]).expect_code(0);
+    assert_eq!(shown.err, "");
+    assert_eq!(shown.out, PRESET);
 }
 
 const PRESET: &str = "cache: ten GET for each SET, as memtier_benchmark does
@@ -71,12 +71,12 @@ fn operations_that_a_cluster_refuses_are_named() {
 }
 
 #[test]
-fn a_file_is_told_with_its_distributions_its_values_and_its_prefill() {
+fn a_file_is_reported_with_its_distributions_its_values_and_its_prefill() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mine.toml");
     fs::write(&path, FILE).unwrap();
-    let told = planned(&["--workload", path.to_str().unwrap(), "--key-prefix", "app:"]).expect_code(0);
-    assert_eq!(told.out, TOLD);
+    let shown = planned(&["--workload", path.to_str().unwrap(), "--key-prefix", "app:"]).expect_code(0);
+    assert_eq!(shown.out, SHOWN);
 }
 
 const FILE: &str = r#"
@@ -107,7 +107,7 @@ steps = ["SET {post} {text}", "EXPIRE {post.same} 60"]
 steps = ["SET {post} {text}"]
 "#;
 
-const TOLD: &str = "mine: posts
+const SHOWN: &str = "mine: posts
 RESP2, 50 clients, pipeline 1
 
 Operations: share, mean bytes sent, commands
@@ -139,10 +139,11 @@ Some requests of the first client, with --seed 7
 
 #[test]
 fn options_of_the_load_and_the_target_shape_it() {
-    let told = planned(&["-r", "50", "--distribution", "latest", "--", "SET", "{key}", "a b"]).expect_code(0);
-    assert!(told.out.contains("{key}  50 keys, redyno:????????:000000000000 to "), "{}", told.out);
-    assert!(told.out.contains("    latest 0.99: 22 % of the draws"), "{}", told.out);
-    assert!(told.out.contains(":000000000049 \"a b\"\n"), "{}", told.out);
+    let shown =
+        planned(&["-r", "50", "--distribution", "latest", "--", "SET", "{key}", "a b"]).expect_code(0);
+    assert!(shown.out.contains("{key}  50 keys, redyno:????????:000000000000 to "), "{}", shown.out);
+    assert!(shown.out.contains("    latest 0.99: 22 % of the draws"), "{}", shown.out);
+    assert!(shown.out.contains(":000000000049 \"a b\"\n"), "{}", shown.out);
     let memcached =
         run(&["-u", "memcached://127.0.0.1:1", "--plan", "--ratio", "1:0", "-d", "1"]).expect_code(0);
     assert!(memcached.out.contains(" 0 0 1\\r\\n"), "{}", memcached.out);
@@ -153,7 +154,7 @@ fn options_of_the_load_and_the_target_shape_it() {
 }
 
 #[test]
-fn the_records_of_a_dataset_are_told_from_the_first_on() {
+fn the_records_of_a_dataset_are_reported_from_the_first_on() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("docs.csv");
     let rows: String = (0..1200).map(|n| format!("{n},{}\n", "x".repeat(n % 500))).collect();
@@ -161,17 +162,17 @@ fn the_records_of_a_dataset_are_told_from_the_first_on() {
     let path = path.to_str().unwrap();
     let args =
         ["--dataset", path, "--", "SET", "doc:__field:id__", "__field:title__", ";", "GET", "__field:id__"];
-    let told = planned(&args).expect_code(0).out;
+    let shown = planned(&args).expect_code(0).out;
     let records = format!(
         "Records: 1 200 records of {path}; of each, redyno sends __field:id__ __field:title__\n  each operation's number of bytes is the mean over the first 500 records\n"
     );
-    assert!(told.contains(&records), "{told}");
-    let samples: Vec<_> = told.lines().skip_while(|line| !line.starts_with("Some")).skip(1).collect();
+    assert!(shown.contains(&records), "{shown}");
+    let samples: Vec<_> = shown.lines().skip_while(|line| !line.starts_with("Some")).skip(1).collect();
     let asked = samples.iter().enumerate().all(|(n, line)| {
         line.ends_with(&format!("  GET {n}"))
             || line.contains(&format!("  SET doc:{n} {}", if n == 0 { "\"\"" } else { "x" }))
     });
-    assert!(asked && samples.len() == 12, "{told}");
+    assert!(asked && samples.len() == 12, "{shown}");
     // Of all 500 alike: digits of the numbers, and titles with the digits of their lengths.
     let mean = |of: &dyn Fn(usize) -> usize| (0..500).map(of).sum::<usize>() as f64 / 500.0;
     let digits = |n: usize| n.to_string().len();
@@ -180,7 +181,7 @@ fn the_records_of_a_dataset_are_told_from_the_first_on() {
     let get = mean(&|n| 4 + bulk(3) + bulk(digits(n)));
     for (name, mean) in [("SET", set), ("GET", get)] {
         let line = format!("  {name}  {:>7}  {:>9}  ", "50 %", format!("{} B", mean.round()));
-        assert!(told.contains(&line), "{line}: {told}");
+        assert!(shown.contains(&line), "{line}: {shown}");
     }
     let all = planned(&["--maxdocs", "7", "--dataset", path, "--", "GET", "__field:id__"]).expect_code(0).out;
     assert!(all.contains("mean over 7 records\n") && all.matches("  GET 0\n").count() == 2, "{all}");
@@ -226,7 +227,7 @@ fn the_memory_of_a_prefill_is_what_it_takes() {
         fs::write(&path, file).unwrap();
         let path = path.to_str().unwrap();
         let plan = planned(&["--workload", path, "--key-prefix", "p:"]).expect_code(0).out;
-        let told = plan.split("  about ").nth(1).and_then(|rest| rest.split(" of memory").next()).unwrap();
+        let shown = plan.split("  about ").nth(1).and_then(|rest| rest.split(" of memory").next()).unwrap();
         // Redis 7.0 has no listpack for texts of a set, and Valkey 9 takes less for all others.
         let server = if name == "short set" { Server::valkey() } else { Server::redis() }.start();
         let port = server.port_text();
@@ -251,8 +252,8 @@ fn the_memory_of_a_prefill_is_what_it_takes() {
             |key: &&str| server.cli(&["MEMORY", "USAGE", key, "SAMPLES", "0"]).parse::<f64>().unwrap();
         let some: Vec<_> = keys.iter().step_by(keys.len().div_ceil(20)).collect();
         let took = some.iter().map(|key| of_key(key)).sum::<f64>() / some.len() as f64 * keys.len() as f64;
-        let ratio = bytes_of(told) / took;
+        let ratio = bytes_of(shown) / took;
         let within = if name == "string" { 0.85..1.15 } else { 0.3..1.3 };
-        assert!(within.contains(&ratio), "{name}: {told} told, {took} B taken: {ratio:.2}");
+        assert!(within.contains(&ratio), "{name}: {shown} shown, {took} B taken: {ratio:.2}");
     }
 }

@@ -11,14 +11,14 @@ use redyno::session::{Interval, Record, Segment, SessionEnd};
 use rustix::process::Signal;
 
 /// All that a run seen.
-struct Told {
+struct Outline {
     segments: Vec<Segment>,
     intervals: Vec<Interval>,
     prefills: Vec<String>,
     end: SessionEnd,
 }
 
-impl Told {
+impl Outline {
     fn of(records: Vec<Record>) -> Self {
         let (mut segments, mut intervals, mut prefills, mut end) = (Vec::new(), Vec::new(), Vec::new(), None);
         for record in records {
@@ -46,10 +46,10 @@ impl Told {
 }
 
 /// Runs redyno against `server` and gives what it seen.
-fn seen(server: &Server, args: &[&str]) -> Told {
+fn seen(server: &Server, args: &[&str]) -> Outline {
     let port = server.port_text();
     let usual = ["-p", &port, "--headless", "--json", "--yes"];
-    Told::of(run(&[&usual[..], args].concat()).expect_code(0).records())
+    Outline::of(run(&[&usual[..], args].concat()).expect_code(0).records())
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn what_is_lost_with_its_connection_is_sent_again() {
         server.cli(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
         server.cli(&["CLIENT", "UNPAUSE"]);
     }
-    let seen = Told::of(running.end().expect_code(0).records());
+    let seen = Outline::of(running.end().expect_code(0).records());
     assert_eq!(seen.ops(1), 30_000, "{:?}", seen.prefills);
     let lost: u64 = seen.intervals.iter().filter(|i| i.segment == 1).flat_map(|i| i.errors.values()).sum();
     assert!(lost > 0, "no request was in flight when its connection was closed");
@@ -254,7 +254,7 @@ fn keys_of_the_workloads_own_names_are_a_users_asked_about_and_never_removed() {
 }
 
 #[test]
-fn a_load_that_reads_what_is_not_there_is_told_so_and_what_to_do() {
+fn a_load_that_reads_what_is_not_there_says_so_and_what_to_do() {
     let server = Server::redis().start();
     let port = server.port_text();
     let args =

@@ -153,14 +153,14 @@ fn a_silent_socket_and_a_paused_server_are_silent() {
 }
 
 #[test]
-fn an_http_server_is_told_by_its_status_line() {
+fn an_http_server_is_recognized_by_its_status_line() {
     let error = diagnosis(&stranger(true, b"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n"));
     assert!(error.to_string().contains("an HTTP server, not a Redis"), "{error}");
     assert!(error.to_string().contains("HTTP/1.1 400 Bad Request") && !error.is_transient(), "{error}");
 }
 
 #[test]
-fn a_memcached_is_told_by_its_error() {
+fn a_memcached_is_recognized_by_its_error() {
     let server = Server::memcached().start();
     let error = diagnosis(&at(server.port()));
     assert!(matches!(error, ReachError::Memcached(_)) && !error.is_transient(), "{error}");
@@ -195,7 +195,7 @@ fn a_server_that_loads_or_is_in_protected_mode_says_so() {
 }
 
 #[test]
-fn a_stranger_is_told_no_password() {
+fn an_unknown_server_gets_no_password() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let heard = thread::spawn(move || {

@@ -153,7 +153,7 @@ fn the_lines_say_how_many_connections_opened_and_how_long_that_took() {
     let server = Server::redis().start();
     let port = server.port_text();
     let args = ["-p", &port, "--headless", "--yes", "--reconnect", "1", "-c", "1", "-n", "400"];
-    let told = run(&args).expect_code(0).out;
+    let shown = run(&args).expect_code(0).out;
     for part in [
         "10 k keys, reconnect 1\n",
         "| opened/s conn p50 conn p99  tls p50  tls p99 greet p50 greet p99 |",
@@ -161,9 +161,9 @@ fn the_lines_say_how_many_connections_opened_and_how_long_that_took() {
         "  connect   p50 ",
         "  greeting  p50 ",
     ] {
-        assert!(told.contains(part), "{part}:\n{told}");
+        assert!(shown.contains(part), "{part}:\n{shown}");
     }
-    assert!(!told.contains("  handshake "), "{told}");
+    assert!(!shown.contains("  handshake "), "{shown}");
     let refused = run(&["-p", &port, "--reconnect", "0"]).expect_code(2).err;
     assert!(refused.ends_with("'--reconnect <N>': it must be between 1 and 4294967295\n"), "{refused}");
 }

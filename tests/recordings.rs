@@ -29,13 +29,13 @@ fn a_recording_without_a_name_is_called_by_its_target_and_listed() {
         none.out
     );
     let load = ["-p", &port, "--headless", "--yes", "-c", "2", "--rate", "1000", "-n", "1500", "--record"];
-    let told = run_in(state.path(), &load).expect_code(0);
+    let reported = run_in(state.path(), &load).expect_code(0);
     let folder = state.path().join("redyno");
     let files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     let [file] = &files[..] else { panic!("{files:?}") };
     let name = file.file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with(&format!("127.0.0.1_{port}-2")) && name.ends_with(".jsonl"), "{name}");
-    assert!(told.out.contains(name), "{}", told.out);
+    assert!(reported.out.contains(name), "{}", reported.out);
     fs::write(folder.join("other.jsonl"), "{}\n").unwrap();
     let list = run_in(state.path(), &["sessions"]).expect_code(0).out;
     assert!(
@@ -67,8 +67,8 @@ fn files_of_one_night_are_listed_and_have_every_request_once() {
     let file = folder.path().join("night.jsonl.zst");
     let load = ["-p", &port, "--headless", "--json", "--yes", "-c", "2", "--rate", "1000", "-n", "2500"];
     let rotated = ["--record", file.to_str().unwrap(), "--record-rotate", "1s"];
-    let told = run_in(folder.path(), &[&load[..], &rotated].concat()).expect_code(0);
-    let whole: Value = serde_json::from_str(told.out.lines().last().unwrap()).unwrap();
+    let reported = run_in(folder.path(), &[&load[..], &rotated].concat()).expect_code(0);
+    let whole: Value = serde_json::from_str(reported.out.lines().last().unwrap()).unwrap();
     let place = folder.path().to_str().unwrap();
     let list = run_in(folder.path(), &["sessions", place, "--json"]).expect_code(0).out;
     let rows: Vec<Value> = list.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
@@ -136,8 +136,8 @@ fn all_arguments_of_a_slow_command_are_written_only_with_the_option_for_it() {
     let load = ["-p", &port, "--headless", "--json", "--yes", "--duration", "2", "-c", "1", "--rate", "50"];
     for (more, is_written) in [(&[][..], false), (&["--with-arguments"], true)] {
         let command = ["--record", file.to_str().unwrap(), "--", "MGET", "first:key", "second:key"];
-        let told = run_in(folder.path(), &[&load[..], more, &command].concat()).expect_code(0);
-        for text in [&told.out, &fs::read_to_string(&file).unwrap()] {
+        let reported = run_in(folder.path(), &[&load[..], more, &command].concat()).expect_code(0);
+        for text in [&reported.out, &fs::read_to_string(&file).unwrap()] {
             let slow: Vec<_> = text.lines().filter(|line| line.contains("MGET first:key from")).collect();
             assert!(!slow.is_empty(), "{text}");
             let has_all = |line: &&str| line.contains(r#""arguments":["first:key","second:key"]"#);

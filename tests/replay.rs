@@ -1,4 +1,4 @@
-//! A recording is shown on the same screen, whatever ended it: it plays, is searched, and what is broken in it is told.
+//! A recording is shown on the same screen, whatever ended it: it plays, is searched, and what is broken in it is reported.
 
 use std::path::Path;
 
@@ -80,7 +80,7 @@ fn a_recording_plays_pauses_and_is_searched_on_the_same_screen() {
     assert!(screen.contains("slowlog 70.0 ms"), "{screen}");
     terminal.press(HOME);
     wait_for_clock(&terminal, "00:00:00");
-    assert!(!terminal.text().contains("slowlog"), "what was to come is not told: {}", terminal.text());
+    assert!(!terminal.text().contains("slowlog"), "what was to come is not shown: {}", terminal.text());
     terminal.press("s");
     wait_for_clock(&terminal, "00:01:01");
     terminal.press(LEFT);

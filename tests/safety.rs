@@ -131,7 +131,7 @@ fn the_keys_are_gone_after_every_end_that_leaves_time_for_it() {
 }
 
 #[test]
-fn what_a_killed_session_left_is_told_at_the_next_start_and_removed_by_clean() {
+fn what_a_killed_session_left_is_shown_at_the_next_start_and_removed_by_clean() {
     let server = Server::redis().start();
     with_foreign_keys(&server);
     let before = foreign_values(&server);
@@ -143,9 +143,9 @@ fn what_a_killed_session_left_is_told_at_the_next_start_and_removed_by_clean() {
 
     let port = server.port_text();
     let looking = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0);
-    let told =
+    let shown =
         format!("process {pid} left its keys here; `redyno clean -h 127.0.0.1 -p {port}` removes them");
-    assert!(looking.err.contains(&told), "{}", looking.err);
+    assert!(looking.err.contains(&shown), "{}", looking.err);
     assert!(own_keys(&server) > 100, "looking removes nothing");
 
     let cleaned = run(&["clean", "-p", &port]).expect_code(0);
@@ -180,8 +180,8 @@ fn more_data_than_a_server_may_hold_is_asked_for_before_a_byte_of_it_is_sent() {
     };
     let huge = ["-d", "64k", "-r", "1M"];
     let refused = with(&huge).expect_code(2);
-    let told = "1 M keys of about 64.0 KiB and 64 B of overhead each may fill 61.1 GiB of the server's memory; a server with less memory may";
-    assert!(refused.err.contains(told) && refused.err.contains("Give --yes to go on."), "{}", refused.err);
+    let shown = "1 M keys of about 64.0 KiB and 64 B of overhead each may fill 61.1 GiB of the server's memory; a server with less memory may";
+    assert!(refused.err.contains(shown) && refused.err.contains("Give --yes to go on."), "{}", refused.err);
     assert_eq!((refused.out, server.calls(&[], "set"), own_keys(&server)), (String::new(), 0, 0));
     for fine in [["--yes", ""], ["-n", "5"], ["--rate", "100"]] {
         let fine: Vec<_> = fine.into_iter().filter(|word| !word.is_empty()).collect();
@@ -296,10 +296,10 @@ fn keys_that_are_kept_are_listed_and_can_be_used_and_removed() {
     let kept = run(&[&args[..], &["--keep"]].concat()).expect_code(0);
     let run_id = server.cli(&["SMEMBERS", "redyno:runs"]);
     let prefix = format!("redyno:{run_id}:");
-    let told = format!(
+    let shown = format!(
         "the keys stay under {prefix}; --key-prefix {prefix} uses them again, `redyno clean -h 127.0.0.1 -p {port}` removes"
     );
-    assert!(kept.err.contains(&told), "{}", kept.err);
+    assert!(kept.err.contains(&shown), "{}", kept.err);
     assert_eq!(server.cli(&["DBSIZE"]), "52");
     // More of them than the marker knows of.
     let reads =
@@ -307,8 +307,8 @@ fn keys_that_are_kept_are_listed_and_can_be_used_and_removed() {
     let asked = run(&reads).expect_code(2);
     assert!(asked.err.contains(&format!("keys named {prefix} and a number")), "{}", asked.err);
     let used = run(&[&reads[..], &["--yes"]].concat()).expect_code(0);
-    let told = format!("kept its keys here; `redyno clean -h 127.0.0.1 -p {port}` removes them");
-    assert!(used.err.contains(&told), "{}", used.err);
+    let shown = format!("kept its keys here; `redyno clean -h 127.0.0.1 -p {port}` removes them");
+    assert!(used.err.contains(&shown), "{}", used.err);
     assert_eq!(server.cli(&["DBSIZE"]), "202");
     let cleaned = run(&["clean", "-p", &port]).expect_code(0);
     assert!(cleaned.out.contains(&format!("kept its keys under {prefix}")), "{}", cleaned.out);

@@ -183,7 +183,7 @@ fn every_size_draws_something_true() {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_told_with_its_cause_and_comes_alive_when_it_starts() {
+fn a_target_that_is_not_there_is_reported_with_its_cause_and_comes_alive_when_it_starts() {
     let mut server = Server::redis().start();
     server.kill();
     let port = server.port_text();

@@ -58,14 +58,14 @@ fn with_a_duration_the_session_goes_on_after_the_last_line() {
 }
 
 #[test]
-fn what_is_wrong_in_it_is_told_with_file_and_line() {
+fn what_is_wrong_in_it_is_reported_with_file_and_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "at 1s rate 10\nat 2s wheels 4\n");
     let path = path.to_str().unwrap();
-    let told = |args: &[&str]| run(&[args, &["--script", path]].concat()).expect_code(2).err;
-    assert!(told(&["--headless"]).starts_with("redyno: turns.script:2: 'wheels 4' is not a setting; "));
+    let shown = |args: &[&str]| run(&[args, &["--script", path]].concat()).expect_code(2).err;
+    assert!(shown(&["--headless"]).starts_with("redyno: turns.script:2: 'wheels 4' is not a setting; "));
     file(folder.path(), "at 1s rate 10\nat 9s end");
-    let short = told(&["--headless", "--duration", "5"]);
+    let short = shown(&["--headless", "--duration", "5"]);
     assert!(
         short.starts_with("redyno: --duration 5 is too short for turns.script: the last change is at 1 s"),
         "{short}"

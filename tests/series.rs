@@ -56,11 +56,11 @@ fn plan_those(names: impl IntoIterator<Item = String>) {
             let args = ["series", series, &uri, "--plan", "--scale", "0.001", "--seed", "7"];
             run(&[&args[..], &dataset].concat()).expect_code(0)
         };
-        let told = plan(&name);
-        assert!(told.out.contains(&format!("{name}: ")) && told.err.is_empty(), "{told:?}");
+        let shown = plan(&name);
+        assert!(shown.out.contains(&format!("{name}: ")) && shown.err.is_empty(), "{shown:?}");
         let path = directory.path().join(format!("{name}.toml"));
         fs::write(&path, run(&["workloads", &name]).expect_code(0).out).unwrap();
-        assert_eq!(plan(path.to_str().unwrap()).out, told.out, "{name}");
+        assert_eq!(plan(path.to_str().unwrap()).out, shown.out, "{name}");
     }
     assert!(nobody.accept().is_err(), "it was called");
 }
@@ -159,7 +159,7 @@ fn a_published_table_is_run_scaled_with_the_published_figures_below() {
 }
 
 #[test]
-fn a_scenario_of_ycsb_is_told_by_operation_and_its_counts_are_the_servers() {
+fn a_scenario_of_ycsb_is_reported_by_operation_and_its_counts_are_the_servers() {
     let server = Server::redis().start();
     let directory = tempfile::tempdir().unwrap();
     let records_in = directory.path().join("records");
@@ -214,8 +214,8 @@ fn a_series_of_ones_own_names_workloads_beside_it_and_counts_the_commands_of_bat
     let json = run(&["series", path, "-p", &port, "--json", "--set", "clients=1"]).expect_code(0);
     let cell = &cells(&json)[0];
     let (ops, length) = (cell["ops"].as_f64().unwrap(), cell["length_s"].as_f64().unwrap());
-    let told = cell["ops_per_s"].as_f64().unwrap();
-    assert!(ops == 30.0 && (told * length / 300.0 - 1.0).abs() < 1e-9, "{cell}");
+    let shown = cell["ops_per_s"].as_f64().unwrap();
+    assert!(ops == 30.0 && (shown * length / 300.0 - 1.0).abs() < 1e-9, "{cell}");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn an_interrupt_ends_it_with_the_table_so_far_and_nothing_left() {
 }
 
 #[test]
-fn a_server_without_the_module_is_told_in_one_line_and_asked_nothing() {
+fn a_server_without_the_module_is_reported_in_one_line_and_asked_nothing() {
     let server = Server::redis().start();
     let port = server.port_text();
     for (args, commands) in [
@@ -294,7 +294,7 @@ fn only_some_runs_of_a_series_are_run() {
 }
 
 #[test]
-fn what_cannot_be_is_told_before_anything_is_asked() {
+fn what_cannot_be_is_reported_before_anything_is_asked() {
     let port = free_port().to_string();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("wrong.toml");

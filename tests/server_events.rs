@@ -55,7 +55,7 @@ fn event(messages: &Receiver<ControlMessage>, wanted: &str, part: &str) -> Strin
 }
 
 #[test]
-fn a_slow_command_is_told_by_slow_log_and_latency_monitor() {
+fn a_slow_command_is_reported_by_slow_log_and_latency_monitor() {
     let args = ["--enable-debug-command", "local", "--latency-monitor-threshold", "5"];
     for server in servers(&args) {
         server.cli(&["DEBUG", "SLEEP", "0.011"]);
@@ -77,7 +77,7 @@ fn a_slow_command_is_told_by_slow_log_and_latency_monitor() {
 }
 
 #[test]
-fn a_large_reply_is_told_by_valkeys_command_log() {
+fn a_large_reply_is_reported_by_valkeys_command_log() {
     let server = Server::valkey().with_args(&["--commandlog-reply-larger-than", "1000"]).start();
     let (_control, messages) = start(at(&server));
     // Entries of the log from before the first poll are no news.
@@ -151,7 +151,7 @@ fn a_snapshot_is_a_fork_and_a_save() {
 }
 
 #[test]
-fn evictions_are_told_when_they_begin_and_when_they_are_over() {
+fn evictions_are_reported_when_they_begin_and_when_they_are_over() {
     for server in servers(&["--maxmemory-policy", "allkeys-lru"]) {
         let (_control, messages) = start(at(&server));
         server.cli(&["EVAL", "for i=1,20000 do redis.call('SET','key:'..i,string.rep('x',100)) end", "0"]);
@@ -270,7 +270,7 @@ fn without_latency_histogram_percentiles_since_the_start_stand_for_the_times() {
 }
 
 #[test]
-fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
+fn what_a_user_may_not_ask_is_reported_once_and_the_others_go_on() {
     let args = ["--user", "ann", "on", ">pw", "~*", "+@all", "-slowlog", "-latency", "-config", "-client"];
     for server in servers(&args) {
         let who = Credentials { user: Some("ann".into()), password: Password::new("pw") };

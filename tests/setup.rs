@@ -65,27 +65,27 @@ fn knobs(workload: Arc<Workload>) -> Knobs {
     Knobs { load: true, clients: 5, workload, keyspace: 100, ..Knobs::default() }
 }
 
-/// A session, its peer, and all that it was told.
+/// A session, its peer, and all that it received.
 struct Watched {
     session: Session,
     peer: Peer,
     _signals: Sender<Signal>,
-    told: Vec<Delivery>,
+    shown: Vec<Delivery>,
 }
 
 impl Watched {
     fn start(commission: Commission) -> Result<Self, StartError> {
         let (signals, listening) = channel();
         let (session, mut peers) = Session::start(commission, listening, 1)?;
-        Ok(Self { session, peer: peers.remove(0), _signals: signals, told: Vec::new() })
+        Ok(Self { session, peer: peers.remove(0), _signals: signals, shown: Vec::new() })
     }
 
-    /// Waits for what `found` looks for in what it is told from now on.
+    /// Waits for what `found` looks for in what it receives from now on.
     fn wait_for<T>(&mut self, mut found: impl FnMut(&Delivery) -> Option<T>) -> T {
         loop {
             let delivery = self.peer.next_within(LIMIT).expect("the session goes on");
             let found = found(&delivery);
-            self.told.push(delivery);
+            self.shown.push(delivery);
             if let Some(found) = found {
                 return found;
             }
@@ -134,10 +134,10 @@ impl Watched {
     /// Ends it. Its requests by command, the labels of its operations, and what was undone.
     fn end(mut self) -> (BTreeMap<String, u64>, BTreeSet<String>, Vec<String>) {
         self.peer.order(Order::End);
-        self.told.extend(self.peer.rest());
+        self.shown.extend(self.peer.rest());
         assert_eq!(self.session.end().by, EndedBy::Itself);
         let (mut requests, mut labels, mut undone) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
-        for delivery in self.told {
+        for delivery in self.shown {
             match delivery {
                 Delivery::Record(record) => {
                     let Record::Interval(interval) = &*record else { continue };
@@ -148,7 +148,7 @@ impl Watched {
                         .for_each(|(name, n)| *requests.entry(name.clone()).or_default() += n);
                     labels.extend(interval.commands.keys().cloned());
                 }
-                Delivery::Notice(0, Notice::Undone(told)) => undone.push(told),
+                Delivery::Notice(0, Notice::Undone(shown)) => undone.push(shown),
                 _ => {}
             }
         }
@@ -309,16 +309,16 @@ fn killed(server: &Server) {
 }
 
 #[test]
-fn what_a_killed_sessions_setup_made_is_told_and_deleted_by_clean() {
+fn what_a_killed_sessions_setup_made_is_reported_and_deleted_by_clean() {
     for server in servers() {
         killed(&server);
         server.cli(&["DEL", &server.cli(&["KEYS", "*total*"])]);
         let port = server.port_text();
-        let told = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0).err;
+        let shown = run(&["-p", &port, "--headless", "--duration", "0.5"]).expect_code(0).err;
         let left = &format!(
             "made the function library answers; `redyno clean -h 127.0.0.1 -p {port}` deletes what it made"
         );
-        assert!(told.contains(left), "{told}");
+        assert!(shown.contains(left), "{shown}");
         let asked = run(&["clean", "-p", &port]).expect_code(2).err;
         assert!(asked.contains("the function library answers would be deleted"), "{asked}");
         assert!(libraries(&server).contains("answers"));

@@ -70,7 +70,7 @@ fn a_recording_begun_and_ended_on_the_screen_is_whole_and_holds_the_mark() {
 }
 
 #[test]
-fn a_recording_that_cannot_be_written_is_told_and_the_session_goes_on() {
+fn a_recording_that_cannot_be_written_is_reported_and_the_session_goes_on() {
     let server = Server::redis().start();
     let folder = tempfile::tempdir().unwrap();
     let gone = folder.path().join("gone");

@@ -1,4 +1,4 @@
-//! One session measures two targets on one axis: what each is asked, answers and suffers is told of it alone.
+//! One session measures two targets on one axis: what each is asked, answers and suffers is reported for it alone.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -122,8 +122,8 @@ fn an_outage_of_one_target_is_none_of_the_other() {
             Record::Event(event) => Some(event.what.name()),
             _ => None,
         });
-        let told: BTreeSet<_> = lost.collect();
-        (told.contains("load lost") && told.contains("ping lost")).then_some(())
+        let shown: BTreeSet<_> = lost.collect();
+        (shown.contains("load lost") && shown.contains("ping lost")).then_some(())
     });
     servers[1].restart();
     session.wait_for("its return", |records| {

@@ -45,7 +45,7 @@ fn without_a_screen_they_end_it_as_ctrl_c_does() {
 }
 
 #[test]
-fn a_recording_beyond_the_limit_of_file_sizes_is_told_and_kills_nobody() {
+fn a_recording_beyond_the_limit_of_file_sizes_is_reported_and_kills_nobody() {
     let server = Server::redis().start();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("session");

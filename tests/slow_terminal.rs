@@ -1,4 +1,4 @@
-//! A terminal that reads slowly or not at all: the session goes on, ends when it is told to, and little is sent.
+//! A terminal that reads slowly or not at all: the session goes on, ends when it is asked to, and little is sent.
 
 use crate::support::{
     Server,

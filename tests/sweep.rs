@@ -44,8 +44,8 @@ fn each_step_is_a_segment_and_the_best_is_in_the_end_record() {
     });
     assert_eq!(segments.collect::<Vec<_>>(), [100, 400].map(Some), "no other load before or after");
     let steps = steps(&records);
-    let told: Vec<_> = steps.iter().map(|step| (step.knob.as_str(), step.value, &*step.setting)).collect();
-    assert_eq!(told, [("rate", 100, "rate 100/s"), ("rate", 400, "rate 400/s")]);
+    let shown: Vec<_> = steps.iter().map(|step| (step.knob.as_str(), step.value, &*step.setting)).collect();
+    assert_eq!(shown, [("rate", 100, "rate 100/s"), ("rate", 400, "rate 400/s")]);
     let Some(Record::End(end)) = records.last() else { panic!("{records:?}") };
     let best = end.best.as_ref().unwrap();
     assert_eq!((best.value, best.steps, best.of), (400, 2, 2), "{best:?}");

@@ -1,4 +1,4 @@
-//! TLS on every way to the server: the figures are the server's own, what is wrong with certificates and files is told
+//! TLS on every way to the server: the figures are the server's own, what is wrong with certificates and files is reported
 //! in one line, and nothing is sent in plain text by mistake.
 
 use std::{io::Write, net::TcpListener, sync::Arc};
@@ -198,7 +198,7 @@ fn a_client_certificate_of_another_ca_is_refused_and_the_load_counts_it_as_tls()
 }
 
 #[test]
-fn plain_text_to_a_tls_port_and_tls_to_a_plain_port_are_told_apart() {
+fn plain_text_to_a_tls_port_and_tls_to_a_plain_port_are_distinguished() {
     let (authority, server) = TlsServer::usual(&[]);
     let (tls, plain, ca) = (server.port_text(), server.server.port_text(), authority.path());
     assert_one_line(&session(&["-p", &tls]), 1, &["speaks TLS; add --tls, or write rediss://"]);

@@ -1,4 +1,4 @@
-//! Whom TLS trusts, and what is told of certificates and files that are not to be trusted.
+//! Whom TLS trusts, and what is reported of certificates and files that are not to be trusted.
 
 use std::{fs, path::Path, process::Command};
 
@@ -33,7 +33,7 @@ fn without_a_ca_the_systems_own_are_trusted() {
 }
 
 #[test]
-fn a_certificate_that_is_not_to_be_trusted_is_told_with_what_to_do() {
+fn a_certificate_that_is_not_to_be_trusted_is_reported_with_what_to_do() {
     let authority = Authority::new();
     let ca = authority.path();
     let shown = |pair: &Pair, more: &[&str], parts: &[&str]| {
@@ -151,7 +151,7 @@ fn files_that_are_not_what_they_should_be_are_named_before_anything_starts() {
     let (missing, pipe) = (authority.file("missing"), authority.file("pipe"));
     // Nobody ever writes to it.
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // Nothing listens there: what is told has to be told before anybody looks.
+    // Nothing listens there: the error has to be printed before anybody looks.
     let port = free_port().to_string();
     for (args, parts) in [
         (vec!["--cacert", &missing], vec!["--cacert", &missing, "No such file"]),

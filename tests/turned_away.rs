@@ -108,8 +108,8 @@ fn a_loads_connection_that_is_refused_while_it_waits_is_lost_in_the_servers_word
     let past = past_of("-ERR max number of clients reached\r\n", "load lost");
     let lost = &past.end.summary.connections_lost;
     assert!(lost["maxclients"] > 0 && lost.len() == 1, "{lost:?}");
-    let told = &past.end.summary.first_errors["maxclients"];
-    assert_eq!(told, &format!("the connection was refused: {FULL}"));
+    let shown = &past.end.summary.first_errors["maxclients"];
+    assert_eq!(shown, &format!("the connection was refused: {FULL}"));
 }
 
 #[test]

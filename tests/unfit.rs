@@ -69,12 +69,15 @@ fn a_sentinel_is_named_as_one() {
         Some("PING" | "CLIENT") => None,
         _ => Some("-ERR unknown command\r\n"),
     });
-    let told = refusal(&port_of(&crowd));
-    assert!(told.contains("is a Sentinel, which stores no keys; name the master that it monitors"), "{told}");
+    let shown = refusal(&port_of(&crowd));
+    assert!(
+        shown.contains("is a Sentinel, which stores no keys; name the master that it monitors"),
+        "{shown}"
+    );
 }
 
 #[test]
-fn what_cannot_be_asked_is_told_with_its_cause() {
+fn what_cannot_be_asked_is_reported_with_its_cause() {
     let cases: [(Odd, &str); 3] = [
         (
             |c| (c == "DBSIZE").then_some("-CLUSTERDOWN Hash slot not served\r\n"),
@@ -87,8 +90,8 @@ fn what_cannot_be_asked_is_told_with_its_cause() {
         (|c| (c == "DBSIZE").then_some("!!\r\n"), "DBSIZE"),
     ];
     for (odd, part) in cases {
-        let told = refusal(&port_of(&asked(odd)));
-        assert!(told.contains(part), "no '{part}' in: {told}");
+        let shown = refusal(&port_of(&asked(odd)));
+        assert!(shown.contains(part), "no '{part}' in: {shown}");
     }
 }
 
@@ -127,7 +130,7 @@ fn far(port: u16, way: Duration) -> String {
 
 #[test]
 #[ignore = "long: fifteen questions of a second each"]
-fn a_server_that_is_far_away_is_asked_until_it_has_told() {
+fn a_server_that_is_far_away_is_asked_until_it_has_answered() {
     let server = Server::redis().start();
     // Some fifteen questions one after the other.
     let port = far(server.port(), Duration::from_millis(900));

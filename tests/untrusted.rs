@@ -331,7 +331,7 @@ fn no_file_is_passed_over_for_its_name_or_for_a_module_of_tests_beside_it() {
 }
 
 #[test]
-fn a_client_beyond_the_limit_is_told_so() {
+fn a_client_beyond_the_limit_is_refused() {
     let server = crate::support::Server::redis().with_args(&["--maxclients", "10"]).start();
     let port = server.port_text();
     let load = ["--load", "--yes", "--headless", "--json", "-c", "40", "--rate", "500", "--duration", "2"];

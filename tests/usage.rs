@@ -206,7 +206,7 @@ fn stranger(answer: &'static [u8], speaks_first: bool) -> String {
 }
 
 #[test]
-fn what_is_no_redis_is_told_by_what_it_says() {
+fn what_is_not_redis_is_recognized_by_its_reply() {
     let http = stranger(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", false);
     assert_diagnosis(&["-p", &http], &["is an HTTP server, not a Redis", "HTTP/1.1 400 Bad Request"]);
     let ssh = stranger(b"SSH-2.0-OpenSSH_9.2\r\n", true);
@@ -227,7 +227,7 @@ fn a_socket_that_says_nothing_is_given_up() {
 }
 
 #[test]
-fn a_password_that_is_missing_or_wrong_is_told_apart() {
+fn a_password_that_is_missing_or_wrong_is_distinguished() {
     let server = Server::redis().with_args(&["--requirepass", "s3cret"]).start();
     let port = server.port_text();
     assert_diagnosis(&["-p", &port], &["wants a password"]);

@@ -49,8 +49,8 @@ fn row<'a>(verdict: &'a serde_json::Value, figure: &str, operation: Option<&str>
     rows.iter().find(is_it).unwrap_or_else(|| panic!("no {figure} of {operation:?} in {verdict}"))
 }
 
-/// What is told of both targets whatever they are.
-const TOLD: [(&str, Option<&str>); 4] =
+/// What is reported of both targets whatever they are.
+const SHOWN: [(&str, Option<&str>); 4] =
     [("ops_per_s", None), ("service_p50_us", None), ("ops_per_s", Some("GET")), ("ops_per_s", Some("SET"))];
 
 #[test]
@@ -94,8 +94,8 @@ fn a_person_gets_one_table_and_one_recording_of_both_nodes() {
     let lines: Vec<_> = outcome.out.lines().collect();
     assert!(lines[0].starts_with("redyno 0.") && lines[0].contains("  4 clients × 1, rate max"), "{lines:?}");
     assert!(lines[1].starts_with("A: 127.0.0.1:") && lines[2].starts_with("B: 127.0.0.1:"), "{lines:?}");
-    let told: Vec<_> = outcome.err.lines().filter(|line| line.starts_with("redyno: load on ")).collect();
-    assert!(told.len() >= 2 && told[0].starts_with("redyno: load on A, pair 1 of "), "{}", outcome.err);
+    let shown: Vec<_> = outcome.err.lines().filter(|line| line.starts_with("redyno: load on ")).collect();
+    assert!(shown.len() >= 2 && shown[0].starts_with("redyno: load on A, pair 1 of "), "{}", outcome.err);
     // The answer comes before the table.
     assert!(lines[4].contains("clear") || lines[4].contains("B "), "{lines:?}");
     let table =
@@ -155,7 +155,7 @@ fn redis_and_valkey_are_asked_the_same_and_left_empty_after_an_interrupt() {
     let verdict = lines.last().unwrap();
     assert!(verdict["from"].as_str().unwrap().contains("redis 7"), "{verdict}");
     assert!(verdict["to"].as_str().unwrap().contains("valkey "), "{verdict}");
-    for (figure, operation) in TOLD.into_iter().chain([("service_p99_us", None)]) {
+    for (figure, operation) in SHOWN.into_iter().chain([("service_p99_us", None)]) {
         row(verdict, figure, operation);
     }
     assert!(lines.iter().all(|line| line["a"]["errors"].as_u64().unwrap_or(0) == 0), "{}", outcome.out);
@@ -236,7 +236,7 @@ fn redis_and_memcached_stand_in_one_table() {
     let (lines, outcome) = some_pairs(running);
     let verdict = lines.last().unwrap();
     assert!(verdict["to"].as_str().unwrap().contains("memcached 1."), "{verdict}");
-    for (figure, operation) in TOLD {
+    for (figure, operation) in SHOWN {
         let row = row(verdict, figure, operation);
         assert!(row["a"].as_f64() > Some(0.0) && row["b"].as_f64() > Some(0.0), "{row}");
         assert!(row["change"].is_f64(), "{row}");

@@ -161,8 +161,8 @@ fn every_preset_of_it_runs_on_memcached_and_no_other_is_begun() {
         let args = ["-u", &uri, "--headless", "--json", "--yes", "--workload", &name];
         let outcome = run(&[&args[..], &["-c", "5", "-r", "200", "-n", "1000"]].concat());
         if !OF_BOTH.iter().chain(&OF_MEMCACHED).any(|known| *known == name) {
-            let told = outcome.expect_code(2).err;
-            assert!(told.contains("memcached") && told.trim_end().lines().count() == 1, "{name}: {told}");
+            let shown = outcome.expect_code(2).err;
+            assert!(shown.contains("memcached") && shown.trim_end().lines().count() == 1, "{name}: {shown}");
             continue;
         }
         let records = outcome.expect_code(0).records();
@@ -200,13 +200,13 @@ fn a_preset_that_is_printed_is_a_file_that_runs() {
 }
 
 #[test]
-fn a_file_that_is_wrong_is_told_with_its_line_before_anything_is_asked() {
+fn a_file_that_is_wrong_is_reported_with_its_line_before_anything_is_asked() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("wrong.toml");
     fs::write(&path, "[[operation]]\nname = \"a\"\nwieght = 1\n").unwrap();
     let path = path.to_str().unwrap();
-    let told = run(&["-p", "1", "--headless", "--workload", path]).expect_code(2).err;
-    assert!(told.contains("wrong.toml:3: unknown field `wieght`"), "{told}");
+    let shown = run(&["-p", "1", "--headless", "--workload", path]).expect_code(2).err;
+    assert!(shown.contains("wrong.toml:3: unknown field `wieght`"), "{shown}");
     let none = run(&["-p", "1", "--headless", "--workload", "nonsense"]).expect_code(2).err;
     assert!(none.contains("there is no workload 'nonsense'; give one of cache, "), "{none}");
 }

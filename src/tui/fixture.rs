@@ -363,7 +363,7 @@ pub fn outage() -> Vec<Record> {
                     lost: 200,
                     clients: 200,
                     cause,
-                    untold: 0,
+                    unreported: 0,
                     server: None,
                     of: None,
                 };

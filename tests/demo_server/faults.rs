@@ -35,9 +35,9 @@ fn a_stall_stops_everyone_until_it_is_over() {
     let mut client = Client::connect(&server);
     assert_eq!(client.ask("CONFIG SET latency-monitor-threshold 10"), "+OK\r\n");
     for _ in 0..2 {
-        let told =
+        let shown =
             (0..1_000_000).map(|_| client.ask("LATENCY LATEST")).find(|latest| latest.contains("stall"));
-        let latest = told.expect("a stall comes, and comes again");
+        let latest = shown.expect("a stall comes, and comes again");
         // When, how long, and the longest.
         let (_, numbers) = latest.split_once("*4\r\n$5\r\nstall\r\n").unwrap();
         let ms: u64 = numbers.split("\r\n:").nth(1).unwrap().parse().unwrap();

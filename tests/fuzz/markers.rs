@@ -111,10 +111,10 @@ fn clean_ends_whatever_a_marker_says_and_forgets_no_note_that_it_did_not_carry_o
         let dice = &mut Dice::new(case);
         let marker = Arc::new(marker(dice));
         let done = Arc::new(Mutex::new(Done::default()));
-        let (on_server, told) = (Arc::clone(&marker), Arc::clone(&done));
+        let (on_server, shown) = (Arc::clone(&marker), Arc::clone(&done));
         let crowd = Crowd::start(move |peer, _| {
             while let Some(words) = peer.words() {
-                peer.say(&answer(&words, &on_server, &told));
+                peer.say(&answer(&words, &on_server, &shown));
             }
         });
         let outcome = run(&["clean", "--yes", "-p", &crowd.port().to_string()]);

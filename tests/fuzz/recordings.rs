@@ -72,7 +72,7 @@ const RARE: [&str; 6] = [
     "config":{"name":"hz","from":"10","to":"50"}}"#,
     r#"{"kind":"event","t_s":6,"name":"unreachable","detail":"refused","event":"unreachable","cause":"refused"}"#,
     r#"{"kind":"event","t_s":7,"name":"load lost","detail":"","event":"connections_lost","lost":3,"clients":4,
-    "cause":"reset","untold":1}"#,
+    "cause":"reset","unreported":1}"#,
 ];
 
 /// What cases are made of.
@@ -328,7 +328,7 @@ pub(super) fn assert_shown(text: &str) {
     assert!(!text.contains(untrusted::is_interpreted), "{text:?}");
 }
 
-/// Damaged lines are told, and nothing else is lost by them.
+/// Damaged lines are reported, and nothing else is lost by them.
 #[test]
 fn a_recording_of_any_kind_is_shown_or_refused() {
     let sample = Sample::new();
@@ -342,8 +342,8 @@ fn a_recording_of_any_kind_is_shown_or_refused() {
         let case = Case(round, &text);
         let (_, most) = heap::measured(|| {
             let Some(records) = read(&path) else { return };
-            let is_told = |record: &&Arc<Record>| matches!(&***record, Record::Event(e) if e.what.name() == "recording");
-            assert!(records.len() - records.iter().filter(is_told).count() > whole);
+            let is_reported = |record: &&Arc<Record>| matches!(&***record, Record::Event(e) if e.what.name() == "recording");
+            assert!(records.len() - records.iter().filter(is_reported).count() > whole);
             print(&records, dice.once_in(DRAWN));
             if dice.once_in(DRAWN) {
                 draw(dice, &records);
@@ -354,7 +354,7 @@ fn a_recording_of_any_kind_is_shown_or_refused() {
     }
 }
 
-/// A case, told when it ends in a panic.
+/// A case, printed when it ends in a panic.
 struct Case<'a>(u64, &'a [u8]);
 
 impl Drop for Case<'_> {

@@ -32,14 +32,18 @@ fn a_recording_that_ends_at_any_byte_is_read_up_to_there() {
             assert!(is_packed || end < head, "case {case}: refused at {end} of {}", bytes.len());
             continue;
         };
-        let told =
+        let shown =
             |record: &Record| matches!(record, Record::Event(event) if event.what.name() == "recording");
         let last = records.last().unwrap();
         let has_end = records.iter().any(|record| matches!(&**record, Record::End(_)));
-        assert!(has_end || told(last), "case {case}: cut at {end} of {} and not told: {last:?}", bytes.len());
+        assert!(
+            has_end || shown(last),
+            "case {case}: cut at {end} of {} and not shown: {last:?}",
+            bytes.len()
+        );
         if !is_packed {
             let whole = bytes[..end].iter().filter(|byte| **byte == b'\n').count();
-            let found = records.iter().filter(|record| !told(record)).count();
+            let found = records.iter().filter(|record| !shown(record)).count();
             // A line may be whole without its end.
             assert!((whole..=whole + 1).contains(&found), "case {case}: {found} of {whole}, cut at {end}");
         }

@@ -261,9 +261,9 @@ event_kinds! {
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill, `redyno clean` would not find this run");
     /// Connections of the load were lost, in a cluster the connections to one `server`, which had `of` connections if this
-    /// number is known. `untold` is the number of earlier losses without a report.
-    ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64, server: Option<String>, of: Option<u64> } "load lost" {
-        let untold = (*untold > 0).then(|| format!("and {} more since the last report)", grouped(*untold)));
+    /// number is known. `unreported` is the number of earlier losses without a report.
+    ConnectionsLost { lost: u64, clients: u64, cause: String, unreported: u64, server: Option<String>, of: Option<u64> } "load lost" {
+        let unreported = (*unreported > 0).then(|| format!("and {} more since the last report)", grouped(*unreported)));
         let all = if server.is_some() { *of } else { Some(*clients) };
         let connections = match all {
             None => count_with_noun(*lost, "connection"),
@@ -271,7 +271,7 @@ event_kinds! {
             Some(all) => format!("{} times among {}", grouped(*lost), count_with_noun(all, "connection")),
         };
         let to = server.iter().map(|server| format!(" to {server}")).collect::<String>();
-        format!("{connections}{to}: {cause}{}", after(" (", &untold))
+        format!("{connections}{to}: {cause}{}", after(" (", &unreported))
     };
     /// More connections of the load were lost, so many that not every loss has an event.
     MoreConnectionsLost { times: u64 } "load lost" format!("{} more losses; the connections were soon open again", grouped(*times));

@@ -21,7 +21,7 @@ fn no_field_of_an_event_has_the_name_of_a_field_of_all_events() {
 fn repeated_losses_of_the_same_connections_are_counted_as_times() {
     let text = |lost, more| {
         let cause = "reset".to_owned();
-        EventKind::ConnectionsLost { lost, clients: 50, cause, untold: more, server: None, of: None }
+        EventKind::ConnectionsLost { lost, clients: 50, cause, unreported: more, server: None, of: None }
             .to_string()
     };
     assert_eq!(text(50, 0), "50 of 50 connections: reset");

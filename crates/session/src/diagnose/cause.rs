@@ -344,7 +344,7 @@ mod tests {
             lost: 2,
             clients: 5,
             cause: after,
-            untold: 0,
+            unreported: 0,
             server: None,
             of: None,
         };

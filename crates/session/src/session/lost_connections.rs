@@ -196,12 +196,12 @@ impl ServerConnections {
         // The outage is reported again each time the number of its lost connections has doubled.
         if (outage.reported == 0 && is_quiet) || (outage.reported > 0 && lost >= 2 * outage.reported) {
             let at_ns = if outage.reported == 0 { outage.since_ns } else { now_ns };
-            let untold = std::mem::take(&mut self.unreported);
+            let unreported = std::mem::take(&mut self.unreported);
             let (cause, server) = (outage.cause.clone(), server.clone());
             // The connections of a worker that has lost none are unknown.
             let is_known = server.is_some() && outage.of.len() == workers;
             let of = is_known.then(|| outage.of.values().sum());
-            events.push((at_ns, EventKind::ConnectionsLost { lost, clients, cause, untold, server, of }));
+            events.push((at_ns, EventKind::ConnectionsLost { lost, clients, cause, unreported, server, of }));
             outage.reported = lost;
             self.last_reported_ns = Some(now_ns);
         }

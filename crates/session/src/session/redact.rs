@@ -224,7 +224,7 @@ mod tests {
                 lost: 1,
                 clients: 1,
                 cause: text(),
-                untold: 0,
+                unreported: 0,
                 server: Some(text()),
                 of: Some(1),
             },
