@@ -242,7 +242,7 @@ fn the_result_of_a_session_whose_server_died_is_named_beside_what_stays_behind()
     for (args, result) in [
         (&["ab", "--to", "clients 3", "--part", "0.25", "--json"][..], "no request succeeded on one side"),
         (&["--headless", "--json", "--sweep", "clients 2,3"], "no request succeeded at clients"),
-        (&["--headless", "--json", "--fail-if", "errors > 0", "--duration", "2.5"], "errors > 0: errors "),
+        (&["--headless", "--json", "--fail-if", "errors > 0", "--duration", "6"], "errors > 0: errors "),
     ] {
         let server = Server::redis().start();
         let port = server.port_text();
