@@ -42,11 +42,11 @@
 //! | [`experiment`] | experiments, which change knobs automatically: two settings or targets in alternation, sweeps, scripts, curves over a knob; the tables and files of series; records in, orders out; pure except for these files | screens, I/O |
 //! | [`report`] | a session for people: one page with charts and tables, or text for a ticket; pure | screens, files |
 //! | [`print`](mod@print) | the output without a screen: lines and JSON lines during a session, and its summary at the end; writing to stdout and stderr | terminals |
+//! | [`compat`] | the command lines and outputs of other tools: the modes of redis-cli, redis-benchmark and valkey-benchmark, memtier_benchmark | redyno's own options |
 //! | [`app`] | the state of the screen: tracks (the data of one node each), messages, update, the tables of keys and of screens; pure | ratatui, I/O |
 //! | [`tui`] | terminal, theme, layout, screens, widgets, and what is under the mouse; the only room that uses ratatui | statistics |
 //! | [`demo`] | the built-in server and its faults | everything above it |
 //! | [`runner`] | the execution of plans: sessions and their listeners, experiments, the exit code | arguments |
-//! | [`compat`] | the command lines and outputs of other tools: the modes of redis-cli, redis-benchmark and valkey-benchmark, memtier_benchmark | redyno's own options |
 //! | [`cli`] | one file per command: arguments become a plan | |
 //!
 //! A room uses only rooms that are above it in the table.
@@ -97,12 +97,9 @@ pub use redyno_engine::{
     clock, endpoint, events, gauge, host, knobs, load, probe, protocol, signals, stats, units, untrusted,
     workload,
 };
+pub use redyno_output::{app, compat, print, report};
 pub use redyno_session::{compare, diagnose, experiment, export, fleet, server, session};
 
-pub mod app;
 pub mod cli;
-pub mod compat;
-pub mod print;
-pub(crate) mod report;
 pub mod runner;
 pub mod tui;

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     compare::Condition,
-    print::words::choose_characters,
-    runner::{Export, UsageError, metrics, push},
+    print::{page_server::MetricsAddress, words::choose_characters},
+    runner::{Export, UsageError, push},
     tui::theme::{Theme, ThemeChoice},
     workload::Suggested,
 };
@@ -72,7 +72,7 @@ pub struct SessionArgs {
     pub on_finding: Option<String>,
     /// Serve the figures as OpenMetrics at http://ADDRESS/metrics; ADDRESS is a port, IP:PORT, or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
-    pub metrics: Option<metrics::MetricsAddress>,
+    pub metrics: Option<MetricsAddress>,
     /// Push the figures every 10 s and at the end of the run. Short runs can end before a scrape; a push still sends
     /// their figures. The destination is otlp:URL (OpenTelemetry, as http/json) or remote-write:URL (Prometheus). You
     /// can give this option several times

@@ -20,7 +20,8 @@ mod fleet;
 mod gate;
 mod listener;
 mod machine;
-pub mod metrics;
+mod metrics;
+
 mod on_finding;
 mod other_servers;
 mod ping_seconds;

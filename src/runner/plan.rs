@@ -4,13 +4,13 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 
-use super::{Failure, FleetPlan, UsageError, metrics::MetricsAddress, push::PushPlan};
+use super::{Failure, FleetPlan, UsageError, push::PushPlan};
 use crate::{
     app::CommandPrefix,
     experiment::ExperimentSetting,
     export::{Format, Rows},
     knobs::Knobs,
-    print::words::StreamText,
+    print::{page_server::MetricsAddress, words::StreamText},
     session::{SessionWriter, running::Commission},
 };
 

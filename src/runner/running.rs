@@ -9,7 +9,7 @@ use super::{
     destination::{SessionDestination, destination},
     fleet::OwnAgents,
     listener::{Listener, listen, verdict},
-    metrics::{PageServer, SharedMetrics, serve_metrics},
+    metrics::{SharedMetrics, serve_metrics},
     on_finding::run_on_findings,
     push,
 };
@@ -18,7 +18,7 @@ use crate::{
     experiment::ExperimentSetting,
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
-    print::words::warn,
+    print::{page_server::PageServer, words::warn},
     server::value_words,
     session::{
         Notice, SessionRecords, SessionWriter,

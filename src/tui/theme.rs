@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn colours_and_drawing_characters_are_named_nowhere_else() {
         let mut files = Vec::new();
-        for room in ["src/app", "src/tui"] {
+        for room in ["crates/output/src/app", "src/tui"] {
             sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(room), &mut files);
         }
         assert!(files.len() > 20);

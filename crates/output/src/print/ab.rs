@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// A writer of the output of an A/B comparison.
-pub(crate) struct AbLines {
+pub struct AbLines {
     form: OutputForm,
     /// The names of both sides.
     sides: [String; 2],
@@ -79,12 +79,13 @@ impl AbJson<'_> {
 }
 
 impl AbLines {
-    pub(crate) fn new(form: OutputForm) -> Self {
+    /// Creates the printer of an A/B in this form.
+    pub fn new(form: OutputForm) -> Self {
         Self { form, sides: Default::default(), printed: 0, session: None, failovers: Vec::new() }
     }
 
     /// Returns the start of the output: the server of the session, and the settings of both sides.
-    pub(crate) fn begun(&mut self, session: &SessionStart, ab: &Ab) -> String {
+    pub fn begun(&mut self, session: &SessionStart, ab: &Ab) -> String {
         self.session = Some(session.clone());
         let nodes = [Some(&session.target), session.nodes.first()];
         self.sides = match ab.is_of_targets() {
@@ -103,7 +104,7 @@ impl AbLines {
     }
 
     /// Returns the lines of pairs that are not printed yet.
-    pub(crate) fn new_pairs(&mut self, ab: &Ab) -> String {
+    pub fn new_pairs(&mut self, ab: &Ab) -> String {
         let new = &ab.pairs()[self.printed..];
         self.printed = ab.pairs().len();
         let line = |pair| match self.form {
@@ -115,7 +116,7 @@ impl AbLines {
     }
 
     /// Returns the end of the output: the verdict.
-    pub(crate) fn verdict(&self, ab: &Ab) -> String {
+    pub fn verdict(&self, ab: &Ab) -> String {
         let [from, to] = self.sides.clone();
         match self.form {
             OutputForm::Json => {
@@ -129,7 +130,7 @@ impl AbLines {
     }
 
     /// Adds a node that has joined, or a failover.
-    pub(crate) fn follow(&mut self, record: &Record) {
+    pub fn follow(&mut self, record: &Record) {
         if let Record::Event(event @ Event { what: EventKind::Failover { .. }, .. }) = record {
             self.failovers.push(event.clone());
         }

@@ -11,11 +11,15 @@ use crate::{
 };
 
 /// A comparison to print.
-pub(crate) struct PrintedComparison<'a> {
-    pub(crate) base: &'a [Run],
-    pub(crate) new: &'a [Run],
-    pub(crate) compared: &'a RunComparison,
-    pub(crate) crossed: &'a [MetCondition],
+pub struct PrintedComparison<'a> {
+    /// The runs of the baseline.
+    pub base: &'a [Run],
+    /// The runs that are compared with the baseline.
+    pub new: &'a [Run],
+    /// The differences.
+    pub compared: &'a RunComparison,
+    /// The conditions of `--fail-if` that are met.
+    pub crossed: &'a [MetCondition],
 }
 
 #[derive(Serialize)]
@@ -31,14 +35,14 @@ struct ComparisonJson<'a> {
 
 impl PrintedComparison<'_> {
     /// Returns the comparison as aligned text, for people.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let notes: String = self.compared.notes().iter().map(|note| format!("\n{note}\n")).collect();
         let table = self.compared.table.text();
         format!("{}{}\n{table}{notes}", side("base", self.base), side("new", self.new))
     }
 
     /// Returns the comparison as a Markdown table, with its notes.
-    pub(crate) fn markdown(&self) -> String {
+    pub fn markdown(&self) -> String {
         let crossed = self.crossed.iter().map(|it| format!("\n**{}**\n", markdown_text(&it.to_string())));
         let notes = self.compared.notes().into_iter().map(|note| format!("\n{}\n", markdown_text(&note)));
         let notes: String = crossed.chain(notes).collect();
@@ -46,7 +50,7 @@ impl PrintedComparison<'_> {
     }
 
     /// Returns the comparison as one JSON object.
-    pub(crate) fn json(&self) -> String {
+    pub fn json(&self) -> String {
         let json = ComparisonJson {
             kind: "comparison",
             base: self.base.iter().map(|run| run.name.as_str()).collect(),

@@ -6,14 +6,15 @@
 //! notices ─► NoticePrinter ───────────────► StreamText ───┘
 //! ```
 
-pub(crate) mod ab;
+pub mod ab;
 mod change;
-pub(crate) mod compare;
+pub mod compare;
 pub mod lines;
 mod notice_printer;
 pub mod outlet;
+pub mod page_server;
 pub mod printer;
-pub(crate) mod series;
+pub mod series;
 mod summary;
 pub mod words;
 mod ycsb;

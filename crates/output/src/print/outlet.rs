@@ -9,7 +9,7 @@
 //! continues, and Ctrl-C works. If both streams are the same file, one thread writes both and keeps the order
 //! of their texts.
 //!
-//! The screen's frames have another output (`output` of [`tui`](crate::tui)), because frames are not queued.
+//! The screen's frames have another output (`output` of the room `tui`), because frames are not queued.
 //! If a frame could not be sent, redyno draws a newer frame instead.
 
 use std::{
@@ -278,7 +278,7 @@ impl Write for Plain {
 }
 
 /// Returns whether the reader has closed the pipe, as `head` does.
-pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 

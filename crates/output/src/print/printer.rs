@@ -26,12 +26,12 @@ impl OutputForm {
 pub struct Printer {
     sink: Box<dyn Sink>,
     /// The output.
-    pub(crate) out: Outlet,
+    pub out: Outlet,
     coalesce: Coalesce,
     /// The time of the latest record, in seconds since the session began.
     now_s: f64,
     /// Whether the output is text for people.
-    pub(crate) is_for_people: bool,
+    pub is_for_people: bool,
 }
 
 impl Printer {

@@ -26,13 +26,14 @@ use crate::{
 /// The page's script: uPlot unchanged, with its licence, and the code that uses uPlot.
 const SCRIPT: &str = concat!(
     "/*\n",
-    include_str!("../../assets/uplot/LICENSE"),
+    include_str!("../../../../assets/uplot/LICENSE"),
     "\n*/\n",
-    include_str!("../../assets/uplot/uPlot.iife.min.js"),
+    include_str!("../../../../assets/uplot/uPlot.iife.min.js"),
     "\n",
     include_str!("page.js")
 );
-const STYLE: &str = concat!(include_str!("../../assets/uplot/uPlot.min.css"), "\n", include_str!("page.css"));
+const STYLE: &str =
+    concat!(include_str!("../../../../assets/uplot/uPlot.min.css"), "\n", include_str!("page.css"));
 
 /// The content security policy, which allows only the page's own script and style.
 static POLICY: LazyLock<String> = LazyLock::new(|| {

@@ -194,8 +194,8 @@ mod tests {
     use crate::{compat::memtier::parse::tests::options, protocol::Dialect};
 
     /// The output of memtier_benchmark 2f74d61 for `--show-config` and `--json-out-file`.
-    const LINES: &str = include_str!("../../../tests/fixtures/memtier-2f74d61-config.txt");
-    const JSON: &str = include_str!("../../../tests/fixtures/memtier-2f74d61.json");
+    const LINES: &str = include_str!("../../../../../tests/fixtures/memtier-2f74d61-config.txt");
+    const JSON: &str = include_str!("../../../../../tests/fixtures/memtier-2f74d61.json");
 
     fn of(line: &str) -> (String, Value) {
         let mut options = options(line);

@@ -21,7 +21,7 @@ use crate::{
         server::os_error_text,
     },
     export::buckets,
-    runner::metrics::{MetricsAddress, Page, PageServer},
+    print::page_server::{MetricsAddress, Page, PageServer},
     session::{Interval, Summary},
 };
 

@@ -81,7 +81,7 @@ fn the_json_has_memtiers_names_and_units() {
     let steps = value["ALL STATS"]["GET"].as_array().unwrap();
     assert_eq!(steps[0], serde_json::json!({ "<=msec": 0.01, "percent": 0.0 }));
     assert_eq!(value["run information"]["Requests per client"], 5);
-    let theirs = include_str!("../../../../tests/fixtures/memtier-2f74d61.json");
+    let theirs = include_str!("../../../../../../tests/fixtures/memtier-2f74d61.json");
     let theirs: serde_json::Value = serde_json::from_str(theirs).unwrap();
     for path in [
         "",
@@ -108,7 +108,7 @@ fn the_json_has_memtiers_names_and_units() {
 
 fn in_snapshots(assert: impl FnOnce()) {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/cli"));
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots/cli"));
     settings.set_prepend_module_to_snapshot(false);
     settings.bind(assert);
 }

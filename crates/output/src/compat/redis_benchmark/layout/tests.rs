@@ -35,7 +35,7 @@ fn lines_as(form: OutputFormat, commands: u64) -> String {
 #[test]
 fn a_page_is_that_of_redis_benchmark() {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/cli"));
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots/cli"));
     settings.set_prepend_module_to_snapshot(false);
     settings.bind(|| insta::assert_snapshot!("bench_page", lines_as(OutputFormat::Normal, 1)));
 }
