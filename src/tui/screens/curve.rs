@@ -179,9 +179,9 @@ fn bounds(over: &AnnotatedCurve) -> Option<(String, Ink)> {
     let bounds = over.bounds.as_ref()?;
     let written = |value: u64| over.curve.dimension.written(value);
     let text = match (bounds.lower, bounds.upper) {
-        (Some(lower), Some(upper)) => format!("kept up to {}, not at {}", written(lower), written(upper)),
-        (Some(lower), None) => format!("kept up to {}", written(lower)),
-        (None, Some(upper)) => format!("not kept at {}", written(upper)),
+        (Some(lower), Some(upper)) => format!("met up to {}, not at {}", written(lower), written(upper)),
+        (Some(lower), None) => format!("met up to {}", written(lower)),
+        (None, Some(upper)) => format!("not met at {}", written(upper)),
         (None, None) => return None,
     };
     Some((format!("{} {text}", bounds.limit), Ink::Text))

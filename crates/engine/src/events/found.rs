@@ -24,11 +24,11 @@ pub struct SearchResult {
 }
 
 impl fmt::Display for SearchResult {
-    /// Writes `p99<1ms is kept up to rate 9 410, not at 9 600`.
+    /// Writes `p99<1ms is met up to rate 9 410, not at 9 600`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let upper = self.upper.map(|upper| format!("not at {}", units::grouped(upper)));
         let value = units::grouped(self.value);
-        write!(f, "{} is kept up to {} {value}{}", self.limit, self.knob, after(", ", &upper))
+        write!(f, "{} is met up to {} {value}{}", self.limit, self.knob, after(", ", &upper))
     }
 }
 

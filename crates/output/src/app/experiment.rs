@@ -269,7 +269,7 @@ mod tests {
         let rate = session.knobs.rate.unwrap();
         assert!((9_700..=10_000).contains(&rate), "{rate}");
         assert_eq!(session.model.panel.wanted, session.knobs, "the answer holds");
-        assert!(session.said().starts_with("find p99<1ms: p99<1ms is kept"), "{}", session.said());
+        assert!(session.said().starts_with("find p99<1ms: p99<1ms is met"), "{}", session.said());
         assert!(session.model.contexts().contains(&Context::Answer));
         session.press("c");
         assert!(session.model.experiment().is_none());

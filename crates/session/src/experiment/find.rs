@@ -244,14 +244,14 @@ impl Find {
         }
     }
 
-    /// Returns the present estimates in words: `kept at 9.00 k/s, not at 11.0 k/s`. Returns `None` before the first
+    /// Returns the present estimates in words: `met at 9.00 k/s, not at 11.0 k/s`. Returns `None` before the first
     /// trial.
     fn known(&self) -> Option<String> {
         let rate = |rate: u32| units::rate(rate.into());
         match self.narrowing() {
-            (Some(lower), Some(upper)) => Some(format!("kept at {}, not at {}", rate(lower), rate(upper))),
-            (Some(lower), None) => Some(format!("kept at {}", rate(lower))),
-            (None, Some(upper)) => Some(format!("not kept at {}", rate(upper))),
+            (Some(lower), Some(upper)) => Some(format!("met at {}, not at {}", rate(lower), rate(upper))),
+            (Some(lower), None) => Some(format!("met at {}", rate(lower))),
+            (None, Some(upper)) => Some(format!("not met at {}", rate(upper))),
             (None, None) => None,
         }
     }
@@ -358,7 +358,7 @@ impl Experiment for Find {
         if let Some((found, seen)) = self.found.as_ref().zip(lower) {
             let rate = |rate: u64| units::rate(rate as f64);
             text += &format!(
-                "{} is kept up to {}{}; full trials at the kept rate met the limit for {:.0} of {:.0} s\n",
+                "{} is met up to {}{}; full trials at this rate met the limit for {:.0} of {:.0} s\n",
                 self.limit,
                 rate(found.value),
                 found.upper.map_or_else(String::new, |upper| format!(", but not at {}", rate(upper))),
@@ -367,7 +367,7 @@ impl Experiment for Find {
             );
         } else if !matches!(self.ending, Some(Ending::NotHeld(_))) {
             let limit = &self.limit;
-            let none = || format!("no trial shows whether {limit} is kept");
+            let none = || format!("no trial shows whether {limit} is met");
             let known = self.known().map_or_else(none, |known| format!("{limit} was {known}"));
             text += &format!("the search is unfinished: {known}\n");
         }

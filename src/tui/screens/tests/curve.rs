@@ -160,12 +160,12 @@ fn the_bounds_of_a_search_are_read_from_the_events_of_a_session() {
     let open = |rate| Knobs { rate: Some(rate), ..on(50) };
     let mut model = turned([10_000, 20_000, 40_000, 80_000].map(open));
     assert_eq!(model.screen, Screen::Curve);
-    assert!(!text(&model, 120, 36).contains("kept up to"));
+    assert!(!text(&model, 120, 36).contains("met up to"));
     let (knob, limit) = ("rate".to_owned(), "p99<5ms".to_owned());
     let found = SearchResult { knob, value: 40_000, lower: 40_000, upper: Some(80_000), limit };
     deliver(&mut model, vec![Record::Event(Event::new(12.0, EventKind::Found { found }))]);
     let shown = text(&model, 120, 36);
-    assert!(shown.contains("p99<5ms kept up to 40 k/s, not at 80 k/s"), "{shown}");
+    assert!(shown.contains("p99<5ms met up to 40 k/s, not at 80 k/s"), "{shown}");
     assert!(shown.contains("★ best within p99<5ms at rate "), "{shown}");
 }
 

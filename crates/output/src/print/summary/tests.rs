@@ -71,7 +71,7 @@ fn the_summary_has_the_result_of_each_experiment() {
     let results: Vec<_> = text.lines().filter(|line| line.starts_with("  result")).collect();
     assert_eq!(
         results,
-        ["  result    p99<1ms is kept up to rate 9 410", "  result    B is better: ops/s +12 %"]
+        ["  result    p99<1ms is met up to rate 9 410", "  result    B is better: ops/s +12 %"]
     );
 }
 

@@ -51,7 +51,7 @@ fn the_highest_rate_is_found_and_is_the_last_segment() {
         assert_eq!(session.sent.last(), Some(&Order::Event(EventKind::Found { found: found.clone() })));
         let trials = session.sent.iter().filter(|sent| matches!(sent, Order::Event(EventKind::Tried { .. })));
         assert_eq!(trials.count(), find.tried.len());
-        assert!(find.report().starts_with("p99<1ms is kept up to "), "{}", find.report());
+        assert!(find.report().starts_with("p99<1ms is met up to "), "{}", find.report());
     }
 }
 
@@ -208,7 +208,7 @@ fn a_search_that_is_cut_off_reports_the_rates_that_were_tried() {
         SimulatedSession::new(knobs).drive_until(&mut find, measured, end_s);
         find
     };
-    assert_eq!(cut_off(2.0).report(), "the search is unfinished: no trial shows whether p99<1ms is kept\n");
+    assert_eq!(cut_off(2.0).report(), "the search is unfinished: no trial shows whether p99<1ms is met\n");
     let both =
         |find: &Find| Some((find.narrowing().0?, find.narrowing().1?)).filter(|_| find.ending().is_none());
     let cut_off = (3..60).map(|s| cut_off(f64::from(s))).find_map(|find| Some((both(&find)?, find)));
@@ -216,7 +216,7 @@ fn a_search_that_is_cut_off_reports_the_rates_that_were_tried() {
     let tried = |rate: u32, is_held| find.tried.iter().any(|it| (it.rate, it.is_held) == (rate, is_held));
     assert!(tried(lower, true) && tried(upper, false), "{find:?}");
     let [lower, upper] = [lower, upper].map(|rate| units::rate(rate.into()));
-    let line = format!("the search is unfinished: p99<1ms was kept at {lower}, not at {upper}\n");
+    let line = format!("the search is unfinished: p99<1ms was met at {lower}, not at {upper}\n");
     assert_eq!(find.report(), line);
 }
 
