@@ -95,7 +95,12 @@ fn lost(parts: &[Interval]) -> Option<Finding> {
     let most = most.filter(|one| one.lost > 0);
     let short = format!("{} lost", units::count_with_noun(n, "message"));
     let evidence = most.map(|one| format!("receiver {} lost {}", one.receiver, one.lost));
+    let failed: u64 = parts.iter().flat_map(|part| part.errors.values()).sum();
+    let failed = (failed > 0).then(|| format!("{} failed", units::count_with_noun(failed, "request")));
     let next = match is_kept {
+        _ if failed.is_some() => {
+            "read the errors of the load first: if a request that sends a message fails, its message counts as lost"
+        }
         true => {
             "a restart or a failover of the server loses messages that it has not saved or replicated; check appendonly, and whether other clients take messages"
         }
@@ -103,7 +108,7 @@ fn lost(parts: &[Interval]) -> Option<Finding> {
             "a receiver that reconnects misses messages; read the first error of a receiver, and check client-output-buffer-limit"
         }
     };
-    (n > 0).then(|| Finding::new("lost messages", short.clone(), short).with([evidence], next))
+    (n > 0).then(|| Finding::new("lost messages", short.clone(), short).with([failed, evidence], next))
 }
 
 /// Returns the finding if a receiver is far slower than the others in all of these intervals.
@@ -139,6 +144,8 @@ fn far_slower(part: &Interval) -> impl Iterator<Item = (&ReceivedMessages, &OneR
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::{
         diagnose::Findings,
@@ -165,8 +172,9 @@ mod tests {
     }
 
     #[test]
-    fn lost_jobs_are_no_fault_of_a_receiver_that_reconnects() {
-        let next = |arrivals| lost(&[Interval { arrivals, ..Interval::default() }]).map(|found| found.next);
+    fn the_advice_about_lost_messages_depends_on_what_loses_them() {
+        let found = |arrivals, errors| lost(&[Interval { arrivals, errors, ..Interval::default() }]);
+        let next = |arrivals| found(arrivals, BTreeMap::new()).map(|found| found.next);
         let got = || Some(Box::new(ReceivedMessages { lost: Some(66), ..ReceivedMessages::default() }));
         let none = ReceiverResults::default;
         let of_queue = next(ReceiverResults { handover: got(), ..none() }).unwrap_or_default();
@@ -174,6 +182,10 @@ mod tests {
         assert!(
             next(ReceiverResults { delivery: got(), ..none() }).unwrap_or_default().contains("reconnects")
         );
+        let refused = [("OOM".to_owned(), 66)].into();
+        let of_failed = found(ReceiverResults { delivery: got(), ..none() }, refused).unwrap();
+        assert_eq!(of_failed.evidence, ["66 requests failed"]);
+        assert!(of_failed.next.contains("the errors of the load"), "{}", of_failed.next);
     }
 
     #[test]
