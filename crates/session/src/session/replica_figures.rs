@@ -7,8 +7,9 @@ use crate::{
     server::ReplicaProgress,
 };
 
-/// The age from which a report of the primary is too old, in seconds. Primaries report once a second.
-const TOO_OLD_S: f64 = 2.5;
+/// The age from which a report of the primary is too old, in seconds. A primary is polled at least every 3 s (see
+/// `Commission::poll_every`).
+const TOO_OLD_S: f64 = 3.5;
 
 /// The figures for the next report of a replica's control plane.
 #[derive(Debug, Default)]
@@ -57,6 +58,7 @@ mod tests {
         };
         assert_eq!(at(2), [Some(7.0), Some(40.0), Some(1.0)]);
         assert_eq!(at(3), [None, Some(40.0), Some(1.0)]);
-        assert_eq!(at(4), [None; 3], "the primary does not report any more");
+        assert_eq!(at(4), [None, Some(40.0), Some(1.0)], "with many nodes, a primary is polled every 3 s");
+        assert_eq!(at(5), [None; 3], "the primary does not report any more");
     }
 }
