@@ -59,7 +59,8 @@ impl Gauges {
 
     /// Returns the gauges that have a value.
     pub fn iter(&self) -> impl Iterator<Item = (Gauge, f64)> {
-        GAUGES.into_iter().filter_map(|gauge| Some((gauge, self.get(gauge)?)))
+        let known = GAUGES.into_iter().filter(|gauge| self.known & bit(*gauge) != 0);
+        known.zip(self.values.iter().copied())
     }
 
     /// Raises each gauge to its value in `other`, if this value is higher.
