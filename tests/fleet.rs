@@ -92,7 +92,7 @@ fn eight_agents_have_one_account_that_is_the_servers() {
     for interval in &intervals {
         assert_eq!(interval.agents.values().map(|agent| agent.ops).sum::<u64>(), interval.ops);
         let all = Latency::merged(interval.agents.values().map(|agent| &agent.service));
-        assert_eq!(all.cells(), interval.service.cells(), "histograms are merged");
+        assert!(all.cells().eq(interval.service.cells()), "histograms are merged");
         for (agent, part) in &interval.agents {
             *by_agent.entry(*agent).or_insert(0) += part.ops;
         }

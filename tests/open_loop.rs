@@ -35,8 +35,7 @@ fn summary(outcome: &Outcome) -> Summary {
 
 /// How many took longer than `ns`.
 fn longer_than(latency: &Latency, ns: u64) -> u64 {
-    latency.cells().iter().filter(|(value, _)| *value > ns).map(|(_, n)| n).sum::<u64>()
-        + latency.over_range()
+    latency.cells().filter(|(value, _)| *value > ns).map(|(_, n)| n).sum::<u64>() + latency.over_range()
 }
 
 /// Every request that was due has one end, and what was due is what the rate says.

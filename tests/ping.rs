@@ -63,7 +63,7 @@ impl Heard {
 
     fn late_by(&self, at_least_ns: u64) -> u64 {
         // A cell's value is its upper end, so no sample in it is longer.
-        self.rtt.cells().iter().filter(|(value_ns, _)| *value_ns >= at_least_ns).map(|(_, n)| n).sum()
+        self.rtt.cells().filter(|(value_ns, _)| *value_ns >= at_least_ns).map(|(_, n)| n).sum()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
 fn stamped(rtt: Latency) -> Ping {
     let part = |hundredths: u64| {
         let mut recorder = Recorder::new();
-        for &(ns, n) in rtt.cells() {
+        for (ns, n) in rtt.cells() {
             (0..n).for_each(|_| recorder.record(ns * hundredths / 100));
         }
         Some(recorder.latency())

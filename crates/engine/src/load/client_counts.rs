@@ -97,6 +97,9 @@ mod tests {
         let mut counts = ClientCounts::default();
         counts.read_within(400, 4);
         counts.read_within(0, 0);
-        assert_eq!(counts.read_wait.latency().cells(), [(100, 1), (200, 1), (300, 1), (400, 1)]);
+        assert_eq!(
+            counts.read_wait.latency().cells().collect::<Vec<_>>(),
+            [(100, 1), (200, 1), (300, 1), (400, 1)]
+        );
     }
 }

@@ -290,7 +290,7 @@ mod tests {
         }
         segments.close_tick(1, 250, 1);
         let interval = collector.intervals.pop().unwrap();
-        assert_eq!(interval.client.held.latency().cells(), [(5, 1), (900, 1)]);
+        assert_eq!(interval.client.held.latency().cells().collect::<Vec<_>>(), [(5, 1), (900, 1)]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{latency::ENOUGH_ABOVE, totals::add_neighbours};
+use super::latency::ENOUGH_ABOVE;
 
 /// The counts of the buckets, in ascending order. By default, there are no buckets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,13 @@ impl From<Vec<(u64, u64)>> for Buckets {
     fn from(mut counts: Vec<(u64, u64)>) -> Self {
         counts.retain(|(_, n)| *n > 0);
         counts.sort_unstable();
-        add_neighbours(&mut counts);
+        counts.dedup_by(|later, kept| {
+            let is_same = later.0 == kept.0;
+            if is_same {
+                kept.1 = kept.1.saturating_add(later.1);
+            }
+            is_same
+        });
         Self(counts)
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency
-//!  16 bytes a cell  2 to 4 a bucket    dense            32 buckets an octave
+//!   8 bytes a cell  2 to 4 a bucket    dense            32 buckets an octave
 //! ```
 //! The counts, the sum, the minimum and the maximum are exact. Each octave (a factor of two) has 32 steps. A latency is
 //! reported as the upper end of its step. The reported latency is therefore never too short, and at most 3.2 % too
@@ -11,7 +11,7 @@
 
 use super::{
     Latency,
-    totals::{Totals, add_neighbours, merge_cells},
+    totals::{Cell, Totals, add_neighbours, merge_cells},
 };
 
 const FRACTION_BITS: u32 = 5;
@@ -50,7 +50,7 @@ pub struct Compact {
 impl Compact {
     /// Converts `latency` to coarser steps.
     pub fn of(latency: &Latency) -> Self {
-        let mut buckets: Vec<_> = latency.cells().iter().map(|(ns, n)| (bucket(*ns), *n)).collect();
+        let mut buckets = latency.cells().map(|(ns, n)| Cell::new(bucket(ns) as usize, n)).collect();
         add_neighbours(&mut buckets);
         Self { packed: pack(&buckets), totals: *latency.totals() }
     }
@@ -73,11 +73,11 @@ impl Compact {
         self.totals.add(&other.totals);
     }
 
-    fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+    fn buckets(&self) -> impl Iterator<Item = Cell> {
         let (mut bytes, mut bucket) = (&*self.packed, 0);
         std::iter::from_fn(move || {
             bucket += unpack_number(&mut bytes)?;
-            Some((bucket, unpack_number(&mut bytes)?))
+            Some(Cell::new(bucket as usize, unpack_number(&mut bytes)?))
         })
     }
 
@@ -89,12 +89,12 @@ impl Compact {
     pub fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
         let Some(last) = rows.len().checked_sub(1) else { return };
         let mut row = 0;
-        for (bucket, n) in self.buckets() {
-            let ns = upper(bucket).min(self.totals.max_ns);
+        for cell in self.buckets() {
+            let ns = upper(cell.place() as u64).min(self.totals.max_ns);
             while row < last && ends_ns.get(row).is_some_and(|end| *end < ns) {
                 row += 1;
             }
-            rows[row] += n;
+            rows[row] += cell.count();
         }
         rows[last] += self.totals.over_range;
     }
@@ -102,18 +102,17 @@ impl Compact {
 
 /// Converts `latency` to the coarser steps of a [`Compact`].
 pub fn coarser(latency: &Latency) -> Latency {
-    let mut cells: Vec<_> = latency.cells().iter().map(|(ns, n)| (upper(bucket(*ns)), *n)).collect();
-    add_neighbours(&mut cells);
+    let cells = latency.cells().map(|(ns, n)| (upper(bucket(ns)), n));
     Latency::from_parts(cells, *latency.totals())
 }
 
 /// Encodes ascending buckets with their counts as bytes.
-fn pack(buckets: &[(u64, u64)]) -> Box<[u8]> {
+fn pack(buckets: &[Cell]) -> Box<[u8]> {
     let (mut bytes, mut before) = (Vec::new(), 0);
-    for (bucket, n) in buckets {
-        pack_number(bucket - before, &mut bytes);
-        pack_number(*n, &mut bytes);
-        before = *bucket;
+    for cell in buckets {
+        pack_number((cell.place() - before) as u64, &mut bytes);
+        pack_number(cell.count(), &mut bytes);
+        before = cell.place();
     }
     bytes.into()
 }
@@ -158,14 +157,14 @@ impl Default for Blend {
 impl Blend {
     /// Adds a distribution to the sum.
     pub fn add(&mut self, part: &Compact) {
-        part.buckets().for_each(|(bucket, n)| self.dense[bucket as usize] += n);
+        part.buckets().for_each(|cell| self.dense[cell.place()] += cell.count());
         self.totals.add(&part.totals);
     }
 
     /// Returns all distributions that were added since the last call, as one distribution.
     pub fn take(&mut self) -> Latency {
         let counts = self.dense.iter_mut().zip(0..).map(|(n, bucket)| (bucket, std::mem::take(n)));
-        let cells = counts.filter(|(_, n)| *n > 0).map(|(bucket, n)| (upper(bucket), n)).collect();
+        let cells = counts.filter(|(_, n)| *n > 0).map(|(bucket, n)| (upper(bucket), n));
         Latency::from_parts(cells, std::mem::take(&mut self.totals))
     }
 }

@@ -39,13 +39,13 @@ impl Latency {
     pub fn curve(&self, nines: u32, steps: usize) -> Vec<Option<u64>> {
         let step = f64::from(nines) / steps.max(1) as f64;
         let quantiles = (0..steps).map(|n| quantile_at((n as f64 + 0.5) * step));
-        let mut cells = self.cells().iter();
+        let mut cells = self.cells();
         let (mut seen, mut value_ns) = (0, self.min_ns());
         let mut at = |quantile: f64| {
             let rank = ((quantile * self.count() as f64).ceil() as u64).max(1);
             while seen < rank {
                 let Some((ns, n)) = cells.next() else { return self.max_ns() };
-                (seen, value_ns) = (seen + n, *ns);
+                (seen, value_ns) = (seen + n, ns);
             }
             value_ns.clamp(self.min_ns(), self.max_ns())
         };

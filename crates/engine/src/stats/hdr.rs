@@ -4,8 +4,7 @@
 //! base64( cookie, length, zlib( cookie, length, offset, digits, lowest, highest, ratio, counts… ) )
 //! ```
 //! A text may be malicious. For example, 60 bytes can claim a histogram of gigabytes. The decoder therefore builds no
-//! histogram, and limits the number of unpacked bytes and cells. The limits do not depend on the sizes that a text
-//! claims.
+//! histogram, and limits the number of unpacked bytes and cells, whatever sizes the text claims.
 
 use std::cell::RefCell;
 
@@ -19,7 +18,7 @@ use miniz_oxide::{
 };
 use thiserror::Error;
 
-use super::{HIGHEST_NS, recorder::SIGNIFICANT_DIGITS, totals::add_neighbours};
+use super::{HIGHEST_NS, recorder::SIGNIFICANT_DIGITS, totals::Cell};
 
 /// The first bytes (the cookie) of the compressed form.
 const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
@@ -31,8 +30,7 @@ const HEADER: usize = 40;
 /// The longest encoding of a count: nine bytes. The first eight bytes contain seven bits of the count each,
 /// and the last byte contains eight bits.
 const COUNT_BYTES: usize = 9;
-/// The largest number of cells in a text. A recorder has 27 000 cells, and no valid range has more cells than this
-/// limit.
+/// The largest number of cells in a text. A recorder has 27 000 cells, and no valid range has more than this limit.
 const MOST_CELLS: usize = 1 << 16;
 /// The largest number of values in a distribution. Every count up to 2^53 is exact in JSON.
 pub(super) const MOST: u64 = 1 << 53;
@@ -58,8 +56,8 @@ const SELDOM_REPEATED: usize = 256;
 const OF_ONE_TABLE: usize = 768;
 
 /// Encodes `cells` as text, in a layout with this number of significant `digits`. Without cells, the text is empty.
-pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
-    if cells.is_empty() {
+pub(super) fn encode(cells: impl ExactSizeIterator<Item = (u64, u64)>, digits: u8) -> String {
+    if cells.len() == 0 {
         return String::new();
     }
     let counts = counts(CellLayout::new(digits.into(), 1, HIGHEST_NS), cells);
@@ -75,26 +73,27 @@ pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     BASE64.encode([&PACKED[..], &(packed.len() as u32).to_be_bytes(), &packed].concat())
 }
 
-/// Converts `cells` to a layout with `digits` significant digits. Encoding and decoding do not change the
-/// converted cells.
-pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
+/// Returns a function from a value to the highest value of its cell, in a layout with `digits` significant digits.
+/// Encoding and decoding do not change these values.
+pub(super) fn cell_end(digits: u8) -> impl Fn(u64) -> u64 {
     let layout = CellLayout::new(digits.into(), 1, HIGHEST_NS);
-    let mut cells = cells.iter().map(|(ns, n)| (layout.upper(layout.index(*ns)), *n)).collect();
-    add_neighbours(&mut cells);
-    cells
+    move |ns| layout.upper(layout.index(ns))
 }
 
 /// Encodes the counts of all cells as bytes, from the first cell on. A negative number -n represents n empty cells.
-fn counts(layout: CellLayout, cells: &[(u64, u64)]) -> Vec<u8> {
+fn counts(layout: CellLayout, cells: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
     let (mut bytes, mut next) = (Vec::new(), 0);
-    for together in cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0)) {
-        let index = layout.index(together[0].0);
+    let mut cells = cells.map(|(ns, n)| (layout.index(ns), n)).peekable();
+    while let Some((index, mut count)) = cells.next() {
+        while let Some((_, more)) = cells.next_if(|(later, _)| *later == index) {
+            count += more;
+        }
         match index - next {
             0 => {}
             1 => push_number(&mut bytes, 0),
             empty => push_number(&mut bytes, -(empty as i64)),
         }
-        push_number(&mut bytes, together.iter().map(|(_, n)| *n).sum::<u64>() as i64);
+        push_number(&mut bytes, count as i64);
         next = index + 1;
     }
     bytes
@@ -255,7 +254,7 @@ fn cells(layout: CellLayout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, Decod
                 return Err(DecodeError::Damaged("it has values above its range"));
             }
             sum += number.unsigned_abs();
-            if sum > MOST {
+            if sum > MOST || number.unsigned_abs() > Cell::MOST {
                 return Err(DecodeError::Damaged("it counts more than any session can"));
             }
             cells.push((layout.upper(index), number.unsigned_abs()));
@@ -342,6 +341,7 @@ mod tests {
         assert!(of(&[0xFF, 0xFF, 0x7F]).contains("more cells"));
         assert!(of(&vec![2; MOST_CELLS]).contains("more cells"));
         assert!(of(&[0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]).contains("counts more"));
+        assert!(of(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1]).contains("counts more"), "2^48 in a cell");
         assert!(of(&[0x80]).contains("ends within a count"));
         // A skip of 31 cells, and then a latency of 9 minutes.
         assert!(refusal(&text(1, HIGHEST_NS / 2, HIGHEST_NS, 2, &[61, 2])).contains("above its range"));
@@ -382,7 +382,7 @@ mod tests {
             let cells = |of: &Histogram<u64>| -> Vec<_> {
                 of.iter_recorded().map(|c| (c.value_iterated_to(), c.count_at_value())).collect()
             };
-            let text = encode(&cells(&all), digits);
+            let text = encode(cells(&all).into_iter(), digits);
             prop_assert_eq!(decode(&text).unwrap(), cells(&wanted));
             prop_assume!(!text.is_empty());
             let bytes = BASE64.decode(&text).unwrap();

@@ -4,7 +4,10 @@
 //! A quarter of a second of load fills only a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder). This
 //! form is therefore small enough to be stored for every interval of a session. The form can also be merged quickly.
 
-use super::totals::{Totals, merge_cells};
+use super::{
+    recorder::{longest, place},
+    totals::{Cell, Totals, add_neighbours, merge_cells},
+};
 
 /// The percentiles that redyno records, shows on the screen and exports, with their names.
 pub const PERCENTILES: [Percentile; 6] = [
@@ -31,14 +34,16 @@ pub(super) const ENOUGH_ABOVE: f64 = 10.0;
 /// A distribution of latencies in nanoseconds. By default, the distribution is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Latency {
-    /// The non-empty cells as ascending pairs of (highest value of the cell in ns, count).
-    cells: Vec<(u64, u64)>,
+    /// The non-empty cells of the layout of a [`Recorder`](super::Recorder), ascending.
+    cells: Vec<Cell>,
     totals: Totals,
 }
 
 impl Latency {
-    /// Builds a distribution from ascending cells of the common layout, and from the exact figures.
-    pub(super) fn from_parts(mut cells: Vec<(u64, u64)>, totals: Totals) -> Self {
+    /// Builds a distribution from ascending pairs of (value in ns, count), and from the exact figures.
+    pub(super) fn from_parts(values: impl IntoIterator<Item = (u64, u64)>, totals: Totals) -> Self {
+        let mut cells = values.into_iter().map(|(ns, n)| Cell::new(place(ns), n)).collect();
+        add_neighbours(&mut cells);
         cells.shrink_to_fit();
         Self { cells, totals }
     }
@@ -86,8 +91,8 @@ impl Latency {
 
     /// Returns the non-empty cells as ascending pairs of (highest value of the cell in ns, count). Values over range
     /// are in no cell.
-    pub fn cells(&self) -> &[(u64, u64)] {
-        &self.cells
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = (u64, u64)> + Clone {
+        self.cells.iter().map(|cell| (longest(cell.place()), cell.count()))
     }
 
     /// Returns the percentile for the share `quantile` (0 to 1) by the definition of HdrHistogram. The percentile is
@@ -97,10 +102,10 @@ impl Latency {
         let Totals { count, min_ns, max_ns, .. } = self.totals;
         let rank = ((quantile * count as f64).ceil() as u64).clamp(1, count.max(1));
         let mut seen = 0;
-        for &(value_ns, n) in &self.cells {
-            seen += n;
+        for cell in &self.cells {
+            seen += cell.count();
             if seen >= rank {
-                return value_ns.clamp(min_ns, max_ns);
+                return longest(cell.place()).clamp(min_ns, max_ns);
             }
         }
         max_ns
@@ -113,7 +118,7 @@ impl Latency {
 
     /// Returns how many latencies are at or above `ns`, including latencies over range.
     pub fn count_from(&self, ns: u64) -> u64 {
-        let below = self.cells.iter().take_while(|cell| cell.0 < ns);
+        let below = self.cells().take_while(|cell| cell.0 < ns);
         below.fold(self.count(), |rest, cell| rest.saturating_sub(cell.1))
     }
 

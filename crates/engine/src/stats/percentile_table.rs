@@ -15,7 +15,7 @@ const SCALE: f64 = 1e6;
 /// maximum and the count. Values over range are in no row, and are counted at the end of the table.
 pub fn percentile_table(latency: &Latency) -> String {
     let mut histogram = empty_cells();
-    for &(value_ns, n) in latency.cells() {
+    for (value_ns, n) in latency.cells() {
         histogram.record_n(value_ns, n).expect("a cell lies within the range");
     }
     let mut text =

@@ -32,20 +32,15 @@ pub struct Recorder {
 }
 
 /// Returns the index of the cell for `ns`, from the octave and the eleven leading bits of `ns`.
-const fn place(ns: u64) -> usize {
+pub(super) const fn place(ns: u64) -> usize {
     let octave = (ns | (FINE - 1)).ilog2() - (FINE.ilog2() - 1);
     octave as usize * HALF + (ns >> octave) as usize
 }
 
 /// Returns the longest latency of a cell.
-fn longest(place: usize) -> u64 {
+pub(super) fn longest(place: usize) -> u64 {
     let octave = (place / HALF).saturating_sub(1);
     (((place - octave * HALF + 1) as u64) << octave) - 1
-}
-
-/// Returns the longest latency of the cell that contains `ns`.
-pub(super) fn cell_end(ns: u64) -> u64 {
-    longest(place(ns))
 }
 
 impl Default for Recorder {
@@ -167,7 +162,7 @@ mod tests {
         }
         let known: Vec<_> =
             known.iter_recorded().map(|c| (c.value_iterated_to(), c.count_at_value())).collect();
-        assert_eq!(recorder.latency().cells(), known);
+        assert_eq!(recorder.latency().cells().collect::<Vec<_>>(), known);
     }
 
     #[test]

@@ -1,11 +1,7 @@
 //! A list of latencies, for a thread that measures few latencies per tick (250 ms). The thread would need too long to
 //! read and clear all cells of a [`Recorder`](super::Recorder).
 
-use super::{
-    HIGHEST_NS, Latency,
-    recorder::cell_end,
-    totals::{Totals, add_neighbours},
-};
+use super::{HIGHEST_NS, Latency, totals::Totals};
 
 /// Latencies in nanoseconds. Each sample takes eight bytes, and is as precise as in a [`Recorder`](super::Recorder).
 #[derive(Debug, Clone, Default)]
@@ -23,12 +19,12 @@ impl Samples {
     pub fn take(&mut self) -> Latency {
         self.values_ns.sort_unstable();
         let in_range = self.values_ns.partition_point(|ns| *ns <= HIGHEST_NS);
-        let mut cells = self.values_ns[..in_range].iter().map(|ns| (cell_end(*ns), 1)).collect();
-        add_neighbours(&mut cells);
         let over_range = (self.values_ns.len() - in_range) as u64;
         let mut totals = Totals { over_range, ..Totals::default() };
-        self.values_ns.drain(..).for_each(|ns| totals.record_n(ns, 1));
-        Latency::from_parts(cells, totals)
+        self.values_ns.iter().for_each(|ns| totals.record_n(*ns, 1));
+        let latency = Latency::from_parts(self.values_ns[..in_range].iter().map(|ns| (*ns, 1)), totals);
+        self.values_ns.clear();
+        latency
     }
 }
 

@@ -27,7 +27,7 @@ fn in_steps(latency: &Latency, tenths: &[u64]) -> Vec<Band> {
         return Vec::new();
     }
     let mut bands: Vec<(u64, u64)> = Vec::new();
-    let mut cells = latency.cells().iter().peekable();
+    let mut cells = latency.cells().peekable();
     // The steps begin at 10 ns, so that tenths are whole numbers, and end at the limit of 64 bits.
     let steps = (0..18).flat_map(|power| tenths.iter().map(move |tenth| tenth * 10_u64.pow(power)));
     for up_to_ns in steps {

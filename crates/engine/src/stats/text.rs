@@ -65,16 +65,15 @@ impl Latency {
 
     /// Returns all cells as compressed HDR text in microseconds, as other benchmarks write it.
     pub fn hdr_text_us(&self) -> String {
-        let us: Vec<_> = self.cells().iter().map(|(ns, n)| (ns / 1000, *n)).collect();
-        hdr::encode(&us, SIGNIFICANT_DIGITS)
+        hdr::encode(self.cells().map(|(ns, n)| (ns / 1000, n)), SIGNIFICANT_DIGITS)
     }
 
     /// Converts the distribution to the cells of a [`coarse`] text. The verdicts on a distribution are then the same
     /// before it is written and after it is read again.
     #[must_use]
     pub fn coarse(&self) -> Self {
-        let cells = hdr::in_cells_of(COARSE_DIGITS, self.cells());
-        Self::from_parts(cells, *self.totals())
+        let end = hdr::cell_end(COARSE_DIGITS);
+        Self::from_parts(self.cells().map(|(ns, n)| (end(ns), n)), *self.totals())
     }
 
     fn to_wire(&self, digits: u8) -> LatencyJson {
@@ -99,7 +98,7 @@ impl Latency {
     /// Returns whether [`lean`] read the distribution without its histogram. Such a distribution has only its exact
     /// figures.
     pub fn lacks_cells(&self) -> bool {
-        self.cells().is_empty() && self.count() > self.over_range()
+        self.cells().len() == 0 && self.count() > self.over_range()
     }
 
     fn from_wire(wire: &LatencyJson) -> Result<Self, DecodeError> {

@@ -41,12 +41,41 @@ impl Totals {
     }
 }
 
-/// Replaces neighbours with the same value by one cell with the sum of their counts. The largest sum is `u64::MAX`.
-pub(super) fn add_neighbours(cells: &mut Vec<(u64, u64)>) {
+/// A non-empty cell of a histogram in eight bytes. A session keeps millions of cells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Cell(u64);
+
+impl Cell {
+    /// The largest count. No session reaches this number. A larger sum is this number.
+    pub(super) const MOST: u64 = (1 << 48) - 1;
+
+    /// Creates the cell at `place` with a count. A layout has at most 2^16 cells.
+    pub(super) const fn new(place: usize, count: u64) -> Self {
+        let count = if count < Self::MOST { count } else { Self::MOST };
+        Self((place as u64) << 48 | count)
+    }
+
+    /// Returns the index of the cell in its layout.
+    pub(super) const fn place(self) -> usize {
+        (self.0 >> 48) as usize
+    }
+
+    /// Returns how many values are in the cell.
+    pub(super) const fn count(self) -> u64 {
+        self.0 & Self::MOST
+    }
+
+    fn add(&mut self, other: Self) {
+        *self = Self::new(self.place(), self.count() + other.count());
+    }
+}
+
+/// Replaces neighbours at the same place by one cell with the sum of their counts.
+pub(super) fn add_neighbours(cells: &mut Vec<Cell>) {
     cells.dedup_by(|later, kept| {
-        let is_same = later.0 == kept.0;
+        let is_same = later.place() == kept.place();
         if is_same {
-            kept.1 = kept.1.saturating_add(later.1);
+            kept.add(*later);
         }
         is_same
     });
@@ -59,17 +88,17 @@ const LONG: usize = 512;
 /// adds an interval to its total four times a second. Allocating a list each time would fragment the heap. If `from` is
 /// much shorter than `into`, the function does not read most cells of `into`. The session of a fleet, for example, adds
 /// the histograms of 1000 agents to one histogram.
-pub(super) fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
+pub(super) fn merge_cells(into: &mut Vec<Cell>, from: &[Cell]) {
     if into.is_empty() {
         return into.extend_from_slice(from);
     }
     let cells = into.as_mut_slice();
     let (mut old, mut missing) = (cells.len(), 0);
-    for &(value, count) in from.iter().rev() {
-        old = up_to(cells, old, value);
-        if old > 0 && cells[old - 1].0 == value {
+    for &cell in from.iter().rev() {
+        old = up_to(cells, old, cell.place());
+        if old > 0 && cells[old - 1].place() == cell.place() {
             old -= 1;
-            cells[old].1 = cells[old].1.saturating_add(count);
+            cells[old].add(cell);
         } else {
             missing += 1;
         }
@@ -79,31 +108,31 @@ pub(super) fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     if old >= LONG && into.capacity() < old + missing {
         into.reserve_exact(missing + old / 8);
     }
-    into.resize(old + missing, (0, 0));
+    into.resize(old + missing, Cell::default());
     let cells = into.as_mut_slice();
     // From the end, so that no cell is overwritten before it is moved.
-    for added in from.iter().rev() {
+    for &added in from.iter().rev() {
         if missing == 0 {
             return;
         }
-        let kept = up_to(cells, old, added.0);
+        let kept = up_to(cells, old, added.place());
         if kept < old {
             cells.copy_within(kept..old, kept + missing);
             old = kept;
         }
-        if old == 0 || cells[old - 1].0 != added.0 {
+        if old == 0 || cells[old - 1].place() != added.place() {
             missing -= 1;
-            cells[old + missing] = *added;
+            cells[old + missing] = added;
         }
     }
 }
 
-/// Returns how many of the first `end` cells have at most this value. The function searches from the end, so it finds a
-/// value near the end quickly. If two merged lists have mostly the same values, the value is at the end.
-fn up_to(cells: &[(u64, u64)], end: usize, value: u64) -> usize {
+/// Returns how many of the first `end` cells are at most at this place. The function searches from the end, so it finds
+/// a place near the end quickly. If two merged lists have mostly the same places, the place is at the end.
+fn up_to(cells: &[Cell], end: usize, place: usize) -> usize {
     let (mut low, mut high, mut step) = (0, end, 1);
     while step <= high {
-        if cells[high - step].0 <= value {
+        if cells[high - step].place() <= place {
             low = high - step + 1;
             break;
         }
@@ -112,7 +141,7 @@ fn up_to(cells: &[(u64, u64)], end: usize, value: u64) -> usize {
     }
     while low < high {
         let middle = low + (high - low) / 2;
-        if cells[middle].0 <= value {
+        if cells[middle].place() <= place {
             low = middle + 1;
         } else {
             high = middle;
@@ -129,15 +158,18 @@ mod tests {
 
     #[test]
     fn a_sum_above_the_largest_number_is_the_largest_number() {
-        let mut cells = vec![(5, u64::MAX - 1)];
-        merge_cells(&mut cells, &[(5, 2)]);
-        assert_eq!(cells, [(5, u64::MAX)]);
+        let mut cells = vec![Cell::new(5, Cell::MOST - 1)];
+        merge_cells(&mut cells, &[Cell::new(5, 2)]);
+        assert_eq!(cells, [Cell::new(5, u64::MAX)]);
+        assert_eq!((cells[0].place(), cells[0].count()), (5, Cell::MOST));
     }
 
     #[test]
     fn merged_cells_have_the_sum_of_both_counts() {
         // Each list has the multiples of a step in a range.
-        let cells = |step: u64, from: u64, to: u64| (from..to).map(|n| (n * step, n + 1)).collect::<Vec<_>>();
+        let cells = |step: usize, from: usize, to: usize| -> Vec<_> {
+            (from..to).map(|n| Cell::new(n * step, n as u64 + 1)).collect()
+        };
         let lists = [
             vec![],
             cells(1, 0, 40),
@@ -150,12 +182,12 @@ mod tests {
         for into in &lists {
             for from in &lists {
                 let mut sums = BTreeMap::new();
-                into.iter()
-                    .chain(from)
-                    .for_each(|(value, count)| *sums.entry(*value).or_insert(0_u64) += count);
+                let all = into.iter().chain(from);
+                all.for_each(|cell| *sums.entry(cell.place()).or_insert(0) += cell.count());
                 let mut merged = into.clone();
                 merge_cells(&mut merged, from);
-                assert_eq!(merged, sums.into_iter().collect::<Vec<_>>(), "{into:?} and {from:?}");
+                let sums: Vec<_> = sums.into_iter().map(|(place, count)| Cell::new(place, count)).collect();
+                assert_eq!(merged, sums, "{into:?} and {from:?}");
             }
         }
     }

@@ -1,7 +1,10 @@
 //! HdrHistogram's two ways to iterate over a distribution: by percentiles and by values. redis-benchmark prints the
 //! results of both ways.
 
-use super::{Latency, recorder::cell_end};
+use super::{
+    Latency,
+    recorder::{longest, place},
+};
 
 /// The length of the first steps over values: 100 µs.
 const STEP_NS: u64 = 100_000;
@@ -63,7 +66,7 @@ pub fn over_values(latency: &Latency) -> Vec<IterationPoint> {
     let (mut levels, mut seen): (Vec<IterationPoint>, u64) = (Vec::new(), 0);
     let (mut at_ns, mut step_ns) = (STEP_NS, STEP_NS);
     while seen < latency.count() {
-        let value_ns = cell_end(at_ns);
+        let value_ns = longest(place(at_ns));
         while let Some((_, n)) = cells.next_if(|(cell_ns, _)| *cell_ns <= value_ns) {
             seen += n;
         }
@@ -82,7 +85,7 @@ pub fn over_values(latency: &Latency) -> Vec<IterationPoint> {
 /// Returns the cells of `latency`, and one additional cell for all values over range.
 fn cells(latency: &Latency) -> impl Iterator<Item = (u64, u64)> {
     let beyond = (latency.max_ns(), latency.over_range());
-    latency.cells().iter().copied().chain([beyond].into_iter().filter(|(_, n)| *n > 0))
+    latency.cells().chain([beyond].into_iter().filter(|(_, n)| *n > 0))
 }
 
 #[cfg(test)]

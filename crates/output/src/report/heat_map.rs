@@ -69,7 +69,7 @@ fn column(points: &[SeriesPoint<Interval>]) -> Option<HeatColumn> {
     };
     for point in points {
         let latency = point.part.response.as_ref().unwrap_or(&point.part.service);
-        latency.cells().iter().for_each(|(ns, n)| add((*ns).min(latency.max_ns()), *n));
+        latency.cells().for_each(|(ns, n)| add(ns.min(latency.max_ns()), n));
         // Of requests longer than any bin, only the maximum is known.
         if latency.over_range() > 0 {
             add(latency.max_ns(), latency.over_range());

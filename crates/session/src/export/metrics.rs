@@ -355,7 +355,7 @@ fn write_times(mut metric: MetricEncoder, latency: &Latency) -> fmt::Result {
 pub fn buckets(latency: &Latency, borders_ns: &[u64]) -> Vec<(f64, u64)> {
     let mut counts: Vec<_> = borders_ns.iter().map(|border| (*border as f64 / 1e9, 0)).collect();
     counts.push((f64::INFINITY, latency.over_range()));
-    for &(value_ns, n) in latency.cells() {
+    for (value_ns, n) in latency.cells() {
         counts[borders_ns.partition_point(|border| *border < value_ns)].1 += n;
     }
     counts

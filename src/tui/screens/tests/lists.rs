@@ -12,8 +12,8 @@ use crate::{
 /// Returns every `every`-th value of `latency`, multiplied by `times`.
 fn longer(latency: &Latency, times: f64, every: usize) -> Latency {
     let mut recorder = Recorder::new();
-    for (ns, n) in latency.cells().iter().step_by(every) {
-        recorder.record_n((*ns as f64 * times) as u64, *n);
+    for (ns, n) in latency.cells().step_by(every) {
+        recorder.record_n((ns as f64 * times) as u64, n);
     }
     recorder.latency()
 }

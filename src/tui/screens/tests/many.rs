@@ -20,8 +20,8 @@ fn twenty() -> Knobs {
 fn share(latency: &Latency, weight: u32, place: usize) -> OperationInterval {
     let mut recorder = Recorder::new();
     for (ns, n) in latency.cells() {
-        let longer = *ns as f64 * (1.0 + place as f64 * 0.05);
-        recorder.record_n(longer as u64, (*n * u64::from(weight)).div_ceil(935));
+        let longer = ns as f64 * (1.0 + place as f64 * 0.05);
+        recorder.record_n(longer as u64, (n * u64::from(weight)).div_ceil(935));
     }
     let service = recorder.latency();
     OperationInterval { ops: service.count(), service, ..OperationInterval::default() }

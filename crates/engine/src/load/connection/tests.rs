@@ -166,7 +166,7 @@ fn the_latency_of_a_batch_can_end_at_the_first_byte() {
         bench.ask(1);
         bench.server.write_all(REPLY).unwrap();
         bench.read(if latency_to == LatencyTo::FirstByte { 30 } else { 130 }).unwrap();
-        assert_eq!(bench.counted().counts[0].service.latency().cells(), expected);
+        assert_eq!(bench.counted().counts[0].service.latency().cells().collect::<Vec<_>>(), expected);
     }
 }
 
@@ -180,7 +180,11 @@ fn replies_after_the_first_read_have_the_timestamp_of_their_own_read() {
     bench.read(1).unwrap();
     let service = bench.counted().counts[0].service.latency();
     assert_eq!(service.count(), 2 * IN_A_BUFFER as u64);
-    assert_eq!(service.cells()[0], (1, IN_A_BUFFER as u64), "the first read has the event's timestamp");
+    assert_eq!(
+        service.cells().next(),
+        Some((1, IN_A_BUFFER as u64)),
+        "the first read has the event's timestamp"
+    );
     assert!(service.value_at_quantile(0.51) >= 1_000_000, "later reads have a timestamp of their own");
 }
 

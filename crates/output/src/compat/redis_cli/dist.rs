@@ -85,7 +85,7 @@ fn row(window: &Latency, colours: &[u8]) -> String {
 /// than 0.1 % below the limit of a range may therefore be counted in the next range.
 fn counts(window: &Latency) -> [u64; RANGE_COUNT] {
     let mut counts = [0; RANGE_COUNT];
-    for &(value_ns, n) in window.cells() {
+    for (value_ns, n) in window.cells() {
         counts[UPPER_US.partition_point(|upper_us| upper_us * 1_000 < value_ns)] += n;
     }
     counts[RANGE_COUNT - 1] += window.over_range();

@@ -49,13 +49,13 @@ fn a_step_is_written_after_the_replies_to_all_earlier_steps() {
     let counted = bench.counted();
     let of = |place: usize| {
         let counts = &counted.counts[place];
-        (counts.service.latency().cells().to_vec(), counts.hits, counts.misses)
+        (counts.service.latency().cells().collect::<Vec<_>>(), counts.hits, counts.misses)
     };
     assert_eq!(of(0), (vec![(30, 1)], 0, 1), "from the first write to the last reply");
     assert_eq!(of(1), (vec![(50, 1)], 2, 0));
     let parts = [0, 1].map(|place| {
         let steps = counted.counts[place].steps.as_ref().unwrap();
-        [&steps.first, &steps.later].map(|part| part.latency().cells().to_vec())
+        [&steps.first, &steps.later].map(|part| part.latency().cells().collect::<Vec<_>>())
     });
     assert_eq!(parts, [[vec![(10, 1)], vec![(10, 1)]], [vec![(10, 1)], vec![(30, 1)]]]);
     assert_eq!(of(2), (vec![(10, 1)], 1, 0));
@@ -110,7 +110,7 @@ fn after_an_error_in_a_step_the_other_steps_are_still_sent() {
     let missed = rmw.steps.as_ref().unwrap().missed;
     assert_eq!((rmw.misses, rmw.not_found, missed), (2, 1, 2), "an operation with an error is not counted");
     assert_eq!((rmw.ops, rmw.answered, three.ops, three.answered), (1, 3, 0, 1));
-    assert_eq!(counted.counts[0].response.latency().cells(), [(20, 1)]);
+    assert_eq!(counted.counts[0].response.latency().cells().collect::<Vec<_>>(), [(20, 1)]);
     assert_eq!(bench.segments.in_flight(), 0);
 }
 
