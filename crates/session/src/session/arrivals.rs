@@ -52,7 +52,7 @@ pub struct ReceivedMessages {
     /// Messages that were sent and not received. `None` for invalidations, whose losses are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
-    /// Messages that the server still kept at the end.
+    /// Messages that were still on the server at the end.
     #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub left: u64,
     /// Messages of another session or workload. The other counts exclude these messages.

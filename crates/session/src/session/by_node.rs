@@ -18,7 +18,7 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// The numbering that keeps the cluster's own node numbers.
+    /// The numbering in which each node has the same number as in the cluster.
     pub const OF_CLUSTER: Self = Self { first: 0, step: 1 };
 
     /// Returns the number that the session gives to node `node` of the cluster. A cluster has at most 4 000

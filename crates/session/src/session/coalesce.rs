@@ -28,8 +28,8 @@ pub struct Coalesce {
 #[derive(Debug, Clone, Default)]
 struct HeldBack {
     second: Option<f64>,
-    /// The kept intervals. The key has the segment, whether the length is 0, and whether the interval is a drain (the
-    /// last replies of a segment). Only intervals with the same key are merged.
+    /// The intervals that are not returned yet. The key consists of the segment's number, whether the length is 0, and
+    /// whether the interval is a drain (the last replies of a segment). Only intervals with the same key are merged.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     /// The pings of the segments that have ended since the last flush.
@@ -56,7 +56,7 @@ impl Coalesce {
         node.push(record)
     }
 
-    /// Returns all records that are still kept. Call this if a session ends without an end record.
+    /// Returns all records that were not returned before. Call this if a session ends without an end record.
     pub fn rest(&mut self) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
         self.nodes.values_mut().for_each(|sum| sum.flush(&mut out));

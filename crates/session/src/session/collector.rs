@@ -33,7 +33,8 @@ use crate::{
 /// The longest time between two reads of the collector's inputs under load. The limit is a fifth of the delay that a
 /// person notices.
 const ROUND: Duration = Duration::from_millis(20);
-/// The time between two reads without load, in ns. The time is half a tick. A wake-up costs more than the records.
+/// The time between two reads without load, in ns. The time is half a tick. A wake-up costs more than the processing of
+/// the records.
 const IDLE_ROUND_NS: u64 = TICK_NS / 2;
 /// The longest time from the end of a tick until the probes have sent their reports: 12 ms, in ns. The wake probe
 /// notices the end of the tick only after its sleep of 10 ms.
@@ -176,7 +177,8 @@ impl Collector {
     }
 
     fn take(&mut self, target: usize) {
-        // The targets on this machine share the machine's figures, and the first target reports the shifts of these.
+        // The targets on this machine share the machine's figures, so only the first target reports shifts of these
+        // figures.
         let is_repeated = |record: &Record| match record {
             Record::Event(Event { what: EventKind::Shifted { shift }, .. }) => {
                 target > 0 && is_of_machine(&shift.figure)

@@ -61,9 +61,9 @@ macro_rules! of_the_load {
             pub connects_failed: BTreeMap<String, u64>,
             /// The longest delay from the due time of a request to its sending, in µs; 0 in closed loop.
             pub behind_us: u64,
-            /// Requests that were due. Sent requests count and, in open loop, also requests that were due but not sent.
-            /// When the last replies of a segment have arrived, `due` is the sum of the segment's `ops`, `errors`,
-            /// `shed` and `unsent`.
+            /// Requests that were due: all sent requests and, in open loop, also the requests that were not sent. When
+            /// the last replies of a segment have arrived, `due` is the sum of the segment's `ops`, `errors`, `shed`
+            /// and `unsent`.
             pub due: u64,
             /// Requests of an open loop that redyno dropped. redyno drops a request that would be too late (`--backlog
             /// shed`). redyno also drops a request if the rate changes before a connection is free.
@@ -126,7 +126,7 @@ of_the_load! {
         pub outage_s: f64,
         /// The tick (quarter second) in which the interval ended. See [`Span`](super::Span).
         pub tick: u64,
-        /// The segment in which these requests were sent.
+        /// The segment in which the requests of this interval were sent.
         pub segment: u32,
         /// The age of the oldest unanswered request at the end of the interval. 0 if each connection had a reply in the
         /// interval. This age shows a stall even before the delayed replies arrive.

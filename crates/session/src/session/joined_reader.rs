@@ -1,4 +1,4 @@
-//! Reads several files as one recording, in the order of their start times. An example are the files of one night.
+//! Reads several files as one recording, in the order of their start times, for example the files of one night.
 //!
 //! ```text
 //!   a.jsonl  22:00 ├──────────┤ 23:10
@@ -101,7 +101,8 @@ impl JoinedReader {
                 if shift_s + from_s < ended_s - ROUNDED_S {
                     return Err(ReadError::Overlap((*path).clone(), earlier.to_owned()));
                 }
-                // Files of one session keep its times: the last records of a file may be later than the next start.
+                // The times of files of one session do not change: the last records of a file may be later than the
+                // next start.
                 if last.is_none() {
                     shift_s = shift_s.max(ended_s - from_s);
                 }

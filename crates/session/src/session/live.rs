@@ -1,7 +1,7 @@
 //! A live session runs the load engine, the probes, the control plane and the collector.
 //!
 //! The session owns the threads of all these parts. Callers control the session with the methods of [`Live`]. Listeners
-//! receive its measurements as records.
+//! receive the session's measurements as records.
 
 use std::{
     num::NonZeroU32,
@@ -41,8 +41,8 @@ pub struct Live {
     targets: Vec<MeasuredTarget>,
     wake: WakeProbe,
     host: HostProbe,
-    /// The probes that notice failovers. There is one for the cluster of the targets, or one for each loaded target
-    /// with a host name.
+    /// The probes that notice failovers. There is one probe for the cluster of the targets, or one probe for each
+    /// loaded target with a host name.
     failovers: Vec<FailoverProbe>,
     /// The load settings of the last call of `look_at_recall`, and the recall probe. The probe is absent if the
     /// workload of these settings has no vector searches.

@@ -27,7 +27,7 @@ use crate::{
 /// example, a user who holds a key down causes fast changes.
 const SETTLE_NS: u64 = 100_000_000;
 
-/// The number of PINGs per second below which ping records cover a whole second. A record of a quarter second would
+/// Below this number of PINGs per second, each ping record is about a whole second. A record of a quarter second would
 /// contain only a few PINGs. A session with many nodes sends so few PINGs to each node.
 const FEW_PINGS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not 0");
 

@@ -112,8 +112,8 @@ fn without_arguments(record: &Arc<Record>) -> Arc<Record> {
 }
 
 impl<T> Feed<T> {
-    /// Sets whether the listener gets all arguments of slow-log commands that the server has kept. The arguments may be
-    /// private. Without `--with-arguments`, only the screen shows all arguments.
+    /// Sets whether the listener gets all arguments that the server's slow log contains. The arguments may be private.
+    /// Without `--with-arguments`, only the screen shows all arguments.
     #[must_use]
     pub fn keeping_arguments(self, keeps: bool) -> Self {
         Self { keeps_arguments: keeps, ..self }

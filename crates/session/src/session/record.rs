@@ -186,7 +186,7 @@ pub struct SessionStart {
     pub from_s: f64,
     /// The server: node 0.
     pub target: ServerIdentity,
-    /// The servers of nodes 1, 2 and so on. The copies for all nodes share the list.
+    /// The servers of nodes 1, 2 and so on. Copies of this record share the list.
     #[serde(default, skip_serializing_if = "crate::stats::is_default")]
     pub nodes: Arc<Vec<ServerIdentity>>,
     /// The servers that get load but are not nodes of the session. In a comparison of two clusters, this list has all

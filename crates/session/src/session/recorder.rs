@@ -25,7 +25,7 @@ use super::{
 
 /// The longest wait at the end for a file that accepts no data.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The time between two checks of a waiting thread whether the recording has ended.
+/// The interval at which a waiting thread checks whether the recording has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A running recording. The recording ends when the session ends, or when the recording is stopped.

@@ -10,7 +10,7 @@
 //! | the addresses of a replica's master and of a primary's furthest replica | that the replica has another master |
 //! | the query of a URL path in the workload (only in recordings and JSON lines) | the rest of the workload |
 //!
-//! Texts from the user are kept, such as the target's address and notes.
+//! Texts from the user are not removed, such as the target's address and notes.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -9,15 +9,15 @@ use crate::{knobs::Knobs, stats::Latency};
 /// The results in one row, from which the figures are computed.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// The start of the row's time, in seconds of the session.
+    /// The start of the row's period, in seconds of the session.
     pub start_s: f64,
-    /// The end of the row's time, in seconds of the session.
+    /// The end of the row's period, in seconds of the session.
     pub t_s: f64,
-    /// The length of the row's time, in seconds.
+    /// The length of the row's period, in seconds.
     pub length_s: f64,
     /// The number of the segment; 0 for a whole session.
     pub segment: u32,
-    /// The load settings, if they did not change during the row's time.
+    /// The load settings, if they did not change during the row's period.
     pub knobs: Option<&'a Knobs>,
     /// Good replies.
     pub ops: u64,
@@ -141,7 +141,7 @@ impl<'a> Row<'a> {
         row!(interval, start_s, interval.t_s, interval.segment, interval.drain)
     }
 
-    /// Returns the row of one operation, for the time that this row covers.
+    /// Returns the row of one operation, for the period of this row.
     pub fn of_operation(self, operation: &'a OperationInterval) -> Self {
         let in_rate = if self.is_drain { operation.ops } else { operation.in_rate() };
         Self {
@@ -167,8 +167,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Returns the row of one node of a cluster, for the time that this row covers. Hits, misses and conflicts are not
-    /// counted by node.
+    /// Returns the row of one node of a cluster, for the period of this row. Hits, misses and conflicts are not counted
+    /// by node.
     pub fn of_node(self, node: &'a OperationInterval) -> Self {
         Self { hits: None, misses: None, conflicts: None, ..self.of_operation(node) }
     }

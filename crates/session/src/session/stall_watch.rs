@@ -58,8 +58,8 @@ fn shortest_s(usual_us: [Option<f64>; 3]) -> f64 {
 }
 
 impl StallWatch {
-    /// Adds a report of the wake probe. The wake probe measures the delays of this machine. A wait that counts as a
-    /// stall is longer than the shortest stall plus the longest recent delay of this machine.
+    /// Adds a report of the wake probe. The wake probe measures the delays of this machine. A wait counts as a stall
+    /// only if it is longer than the shortest stall plus the longest recent delay of this machine.
     pub(super) fn push_wake(&mut self, wake: &Wake) {
         self.own_s.push_back(wake.late.max_ns() as f64 / 1e9);
         if self.own_s.len() > WAKES {

@@ -17,7 +17,7 @@ pub struct Tally {
     paces: BTreeMap<u32, (u64, f64)>,
 }
 
-/// The minimum length of a segment to count as the fastest segment, in seconds. The minimum is one second, minus the
+/// The minimum length of a segment that can be the fastest segment, in seconds. The minimum is one second, minus the
 /// inaccuracy of ticks (quarter seconds).
 const LASTING_S: f64 = 0.95;
 

@@ -7,10 +7,10 @@ use crate::{
     units,
 };
 
-/// The smallest factor by which a share must change for a reported shift. A share is at most 1, so a large factor is
-/// often impossible.
+/// A shift of a share is reported only if the share changes by at least this factor. A share is at most 1, so a large
+/// factor is often impossible.
 const OF_SHARES: f64 = 1.5;
-/// The smallest factor by which any other gauge must change for a reported shift.
+/// A shift of any other gauge is reported only if the gauge changes by at least this factor.
 const OF_OTHERS: f64 = 2.0;
 
 /// A watched figure.

@@ -31,10 +31,10 @@ const LEAST_SHARE: f64 = 0.05;
 /// The smallest number of lookups between two polls at which the hit rate is watched. With fewer lookups, the hit rate
 /// depends on chance.
 const LEAST_LOOKUPS: f64 = 100.0;
-/// The time after the first poll, in seconds, after which a newly watched command gets the baseline 0. The command took
-/// almost no time before.
+/// If a command is first watched more than this number of seconds after the first poll, its baseline begins at 0. The
+/// command took almost no time before.
 const KNOWN_S: f64 = 10.0;
-/// The time after a pause of the process in which PINGs are ignored, in seconds. The replies to these PINGs had to wait
+/// PINGs are ignored for this number of seconds after a pause of the process. The replies to these PINGs had to wait
 /// for the process.
 const AFTER_PAUSE_S: f64 = 0.5;
 
