@@ -91,8 +91,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a session with `peers` peers, such as a screen or an experiment. Each peer receives every record from the
-    /// first on, and may show questions to the user. Each of `signals` also ends the session.
+    /// Starts a session with `peers` peers, such as a screen or an experiment. Each peer receives all records of the
+    /// session, and may show questions to the user. Each of `signals` also ends the session.
     ///
     /// # Errors
     /// Fails if threads cannot be started, if the server's name cannot be resolved, or if the wanted load is not
@@ -333,7 +333,7 @@ fn pass(
             match admission {
                 Some(Admission::Pass(knobs)) => *own = Some(knobs),
                 None if node.gate.stage.is_allowed() => {}
-                // The rest follows after the user's answer.
+                // The remaining steps follow after the user's answer.
                 admission if commission.is_attended => {
                     if let Some(Err(notice)) = admission.map(|admission| admission.knobs(true)) {
                         peers.send(node.number, notice);

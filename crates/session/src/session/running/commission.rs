@@ -173,7 +173,7 @@ impl Commission {
                 node: numbering.of(node.index()),
                 address: known.address.to_string(),
             };
-            // The first one is a node of the session.
+            // The first server is a node of the session.
             topology.nodes().skip(1).map(member).collect::<Vec<_>>()
         };
         of_targets.flat_map(of).collect()

@@ -92,7 +92,7 @@ impl PrefillWatch {
             let looking = self.looking.get_or_insert_with(|| holders.ask(count));
             match looking.wait(Duration::ZERO)? {
                 Ok(counted) => {
-                    // Each server of a ring is searched for all keys, but each node of a cluster only for its
+                    // Each server of a ring is searched for all keys. Each node of a cluster is searched only for its
                     // own keys.
                     let times = if holders.are_ring() { counted.len().max(1) as u64 } else { 1 };
                     let all: CountResult = counted.into_iter().map(|(_, counted)| counted).sum();

@@ -140,7 +140,7 @@ impl NodeSource {
 }
 
 /// Returns the changes between two topologies. A new node is reported when this node or a node with a higher number is
-/// a member of the cluster. Before, redyno knows the node only from a redirect.
+/// a member of the cluster. Before that, redyno knows the node only from a redirect.
 fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeChange> {
     let is_member = |topology: &Topology, number: usize| {
         topology.nodes().nth(number).is_some_and(|(_, node)| node.role != Role::Outside)

@@ -119,7 +119,8 @@ impl WriteGate {
         }
     }
 
-    /// Returns whether this run's keys stay at the end. Returns `None` if the run cannot have written to `holders`.
+    /// Returns whether this run's keys stay on the servers at the end. Returns `None` if the run cannot have written to
+    /// `holders`.
     pub fn leaves_keys(&self, holders: &Holders) -> Option<bool> {
         match self.keys {
             KeyOwner::Runs { kept } if holders.have_keys() => Some(kept),

@@ -96,7 +96,7 @@ impl BySegment {
 }
 
 impl History<BySegment> {
-    /// Returns the latencies of `segment` in the time slots that cover a part of the time from `from_s` to `to_s`.
+    /// Returns the latencies of `segment` in the time slots that overlap the period from `from_s` to `to_s`.
     pub(super) fn of_segment(&self, segment: u32, from_s: f64, to_s: f64, blend: &mut Blend) -> Latency {
         self.between(from_s, to_s).for_each(|cell| cell.value.blend(segment, blend));
         blend.take()

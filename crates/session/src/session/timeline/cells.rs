@@ -13,7 +13,7 @@ use crate::{
     session::{Interval, Moment, add_counts},
 };
 
-/// The load during a time slot, over all segments in this time.
+/// The load during a time slot, of all segments together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadCell {
     /// Good replies, except replies after the end of a load or segment.
@@ -149,7 +149,7 @@ impl Merge for PingCell {
 /// plane are counted separately.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandCell {
-    /// The length of the time that these statistics cover, in seconds.
+    /// The length of the period of these statistics, in seconds.
     pub length_s: f64,
     /// The statistics by command. If there are more than `MOST_COMMANDS` commands, the statistics of the rest are
     /// summed under the name [`OTHER`]. The statistics are boxed, because a map reserves space for eleven values, and a

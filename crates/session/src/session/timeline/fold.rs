@@ -30,8 +30,8 @@ use crate::{
     stats::Latency,
 };
 
-/// The number of ticks (quarter seconds) that the history keeps in full detail: 100 s. With this number, a history of
-/// eight hours needs less than 60 MB (see [`History`]).
+/// The number of ticks (quarter seconds) in the history with full detail: 100 s. With this number, a history of eight
+/// hours needs less than 60 MB (see [`History`]).
 const KEPT: usize = 400;
 /// The largest number of nodes with full detail. With more nodes, each node keeps fewer detailed ticks (quarter
 /// seconds). The memory for all nodes together then does not grow.
@@ -39,10 +39,9 @@ const MOST_AT_FULL: usize = 4;
 /// With more nodes, the detailed ticks of all nodes together are half as many. Their memory would be too large otherwise,
 /// because each node also needs memory for the connections and for the last minute.
 const MANY: usize = 16;
-/// The largest number of kept events, and of kept notes.
+/// The largest number of listed events, and of listed notes.
 const KEPT_EVENTS: usize = 10_000;
-/// The longest period that the figures of one poll cover, in seconds. The figures of a poll cover the time since the
-/// previous poll.
+/// The longest period of the figures of one poll, in seconds. The period of a poll begins at the previous poll.
 const POLL_REACH_S: f64 = 5.0;
 
 /// The settings of a timeline.

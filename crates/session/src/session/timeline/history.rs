@@ -48,14 +48,14 @@ struct StoredSlot<T> {
     value: T,
 }
 
-/// A time slot of a history: its value, and the time that the value covers.
+/// A time slot of a history: its value, and the period of the value.
 pub struct TimeSlot<'a, T> {
     /// The start of the time slot, in seconds.
     pub start_s: f64,
-    /// The start of the covered time, in seconds. The start is before `start_s` if a measurement was longer than the
+    /// The start of the value's period, in seconds. This start is before `start_s` if a measurement was longer than the
     /// time slot.
     pub from_s: f64,
-    /// The end of the covered time, in seconds. The end is a little after the time slot if a long measurement ended
+    /// The end of the value's period, in seconds. This end is a little after the time slot if a long measurement ended
     /// late.
     pub to_s: f64,
     /// The value of the time slot.
@@ -140,7 +140,7 @@ impl<T: Default + Merge> History<T> {
         }
     }
 
-    /// Returns the time slots that cover a part of the time from `from_s` to `to_s`, oldest first.
+    /// Returns the time slots that overlap the period from `from_s` to `to_s`, oldest first.
     pub fn between(&self, from_s: f64, to_s: f64) -> impl DoubleEndedIterator<Item = TimeSlot<'_, T>> {
         let reach_s = self.longest_s;
         self.levels.iter().enumerate().rev().flat_map(move |(level, slots)| {

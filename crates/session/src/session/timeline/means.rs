@@ -26,7 +26,7 @@ const KEPT: [Gauge; 13] = [
     Gauge::Recall,
 ];
 
-/// The means of gauges, stored as sums and as the time that these sums cover.
+/// The means of gauges, stored as sums and as the length of the period of these sums.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GaugeMeans {
     /// The gauges to use in place of [`KEPT`].

@@ -36,7 +36,7 @@ impl Outages {
         }
     }
 
-    /// Returns whether a part of the time between two moments was an outage.
+    /// Returns whether there was an outage at any time between two moments.
     pub fn touch(&self, from_s: f64, to_s: f64) -> bool {
         // The newest outages are requested most often.
         let later = self.stretches.iter().rev().take_while(|(_, end_s)| *end_s > from_s + JOINED_S);

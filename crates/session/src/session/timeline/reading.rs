@@ -265,7 +265,7 @@ impl<'a> Reading<'a> {
         if self.is_latest { segments.current() } else { segments.holding_at(self.t_s) }
     }
 
-    /// Returns the segments that began up to this moment, oldest first. Their figures cover whole segments.
+    /// Returns the segments that began up to this moment, oldest first. Their figures are those of the whole segments.
     /// If there are too many segments, the oldest segments are not listed, but counted in
     /// [`Segments::forgotten`](super::Segments::forgotten).
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &'a SegmentTotal> + use<'a> {

@@ -194,7 +194,7 @@ impl Segments {
         }
     }
 
-    /// Keeps the settings of a segment that is no longer listed. Equal workloads are kept once.
+    /// Stores the settings of a segment that is no longer listed. Equal workloads are stored once.
     fn keep_start(&mut self, start: &Segment) {
         let mut start = start.clone();
         if let Some(last) = self.older_starts.last()

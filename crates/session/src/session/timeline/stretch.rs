@@ -113,7 +113,7 @@ impl Timeline {
         self.load.cell_s(t_s).max(self.ping_cells.cell_s(t_s)).max(self.server.cell_s(t_s))
     }
 
-    /// Of the kept timelines, returns the most detailed one that covers the time between two moments.
+    /// Returns the most detailed timeline that includes the whole time between two moments.
     pub(super) fn finest(&self, from_s: f64, to_s: f64) -> &Self {
         let (from_s, to_s) = (from_s.max(0.0), to_s.min(self.now_s));
         let is_better = |asked: Reread| asked.holds(from_s, to_s) && asked.cell_s < self.cell_s(from_s);
