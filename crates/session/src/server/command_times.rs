@@ -1,9 +1,9 @@
 //! Reads the execution times of commands from LATENCY HISTOGRAM, or from INFO latencystats if there is no LATENCY
 //! HISTOGRAM. This module does no I/O.
 //!
-//! Both replies cover all calls since the server's start or CONFIG RESETSTAT. The times cover only the
-//! execution of commands, without waiting and without the network. The difference of two histograms is the
-//! histogram of the calls between two polls. Percentiles cannot be subtracted.
+//! Both replies contain all calls since the server's start or CONFIG RESETSTAT. The times are only those of the
+//! execution of commands, without waiting and without the network. The difference of two histograms is the histogram of
+//! the calls between two polls. Percentiles cannot be subtracted.
 
 use std::collections::BTreeMap;
 

@@ -36,7 +36,7 @@ use crate::{
     workload::{KeyNames, KeySpan, SetupCommand},
 };
 
-/// The end of the error message `memcached has no …` for orders that need CONFIG. The next constants are the endings
+/// The ending of the error message `memcached has no …` for orders that need CONFIG. The next constants are the endings
 /// for other orders.
 const CONFIG: &str = "CONFIG: its settings cannot be changed from here";
 const KEYS: &str = "SCAN, MEMORY USAGE or MONITOR, which redyno needs to examine keys";

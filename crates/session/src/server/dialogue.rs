@@ -33,7 +33,7 @@ impl Dialogue {
         self.0.get_mut().send(questions);
     }
 
-    /// Sends the queued requests, and awaits this number of `replies` until `deadline`.
+    /// Sends the queued requests, and waits for this number of `replies` until `deadline`.
     pub(super) async fn ask(
         &mut self,
         replies: usize,

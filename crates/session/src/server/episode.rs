@@ -9,7 +9,7 @@ use crate::{
 /// A burst is over after this time without a further occurrence, in nanoseconds.
 const QUIET_NS: u64 = 3 * SECOND_NS;
 
-/// Finds the beginning and the end of bursts, and has the present burst, if there is one.
+/// Finds the beginning and the end of bursts. Contains the present burst, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct BurstTracker {
     /// The time of the previous count, in nanoseconds.

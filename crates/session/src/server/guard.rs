@@ -51,9 +51,9 @@ pub(super) const CLUSTER_DOWN: &str = "CLUSTERDOWN";
 /// The word that the guard puts before [`CLUSTER_DOWN`], so that fred passes on the error.
 const AHEAD: &str = "ERR ";
 
-/// The ends of words that fred misunderstands. If the first word of a reply of three or four parts has such an end,
-/// fred treats the reply as a message of a channel, and drops the reply. For example, the reply to `LATENCY HISTOGRAM
-/// subscribe get` has four parts.
+/// The endings of words that fred misunderstands. If the first word of a reply of three or four parts has such an
+/// ending, fred treats the reply as a message of a channel, and drops the reply. For example, the reply to `LATENCY
+/// HISTOGRAM subscribe get` has four parts.
 const MESSAGES: [&[u8]; 2] = [b"subscribe", b"message"];
 
 /// The part that the guard adds to such replies until they have five parts.
