@@ -49,7 +49,7 @@ impl<'a> Info<'a> {
         self.number::<u8>(name).map(|flag| flag != 0)
     }
 
-    /// Returns the fields whose names begin with `beginning`. This beginning is removed from the returned names.
+    /// Returns the fields whose names begin with `beginning`. The returned names lack this beginning.
     pub(super) fn beginning_with(&self, beginning: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.fields.iter().filter_map(move |(name, value)| Some((name.strip_prefix(beginning)?, *value)))
     }

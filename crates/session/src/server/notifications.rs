@@ -1,7 +1,7 @@
 //! Switches a server's keyspace notifications on. A setup adds letters to `notify-keyspace-events`. At the end, the
-//! session restores this parameter like every other parameter that the session set. A restarted server and the new
-//! primary after a failover lack the letters, and get them again. So does a server from which another client removed
-//! the letters, for example another session that had added them.
+//! session restores this parameter like every other parameter that the session set. redyno adds the letters again at a
+//! restarted server, and at the new primary after a failover. redyno also adds the letters again if another client has
+//! removed them, for example another session that had added them.
 
 use super::{
     Ledger, ServerError, config,
