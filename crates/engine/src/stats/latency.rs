@@ -4,10 +4,7 @@
 //! A quarter of a second of load fills only a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder). This
 //! form is therefore small enough to be stored for every interval of a session. The form can also be merged quickly.
 
-use super::{
-    recorder::{longest, place},
-    totals::{Cell, Totals, add_neighbours, merge_cells},
-};
+use super::totals::{Cell, Totals, add_neighbours, longest, merge_cells, place};
 
 /// The percentiles that redyno records, shows on the screen and exports, with their names.
 pub const PERCENTILES: [Percentile; 6] = [

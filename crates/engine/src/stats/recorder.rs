@@ -4,17 +4,16 @@
 
 use hdrhistogram::Histogram;
 
-use super::{Latency, totals::Totals};
+use super::{
+    Latency,
+    totals::{Totals, longest, place},
+};
 
 /// The longest latency that has a cell: 60 s. Longer latencies are counted as over range.
 pub const HIGHEST_NS: u64 = 60_000_000_000;
 
 pub(super) const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Below this value in ns, each cell is 1 ns wide.
-const FINE: u64 = 2048;
-/// The number of cells in each octave above [`FINE`].
-const HALF: usize = FINE as usize / 2;
 const CELLS: usize = place(HIGHEST_NS) + 1;
 /// Empty cells. Most cells between the shortest and the longest latency are empty. Whole blocks of cells are compared
 /// with this block.
@@ -29,18 +28,6 @@ static EMPTY: [u64; 64] = [0; 64];
 pub struct Recorder {
     cells: Box<[u64]>,
     totals: Totals,
-}
-
-/// Returns the index of the cell for `ns`, from the octave and the eleven leading bits of `ns`.
-pub(super) const fn place(ns: u64) -> usize {
-    let octave = (ns | (FINE - 1)).ilog2() - (FINE.ilog2() - 1);
-    octave as usize * HALF + (ns >> octave) as usize
-}
-
-/// Returns the longest latency of a cell.
-pub(super) fn longest(place: usize) -> u64 {
-    let octave = (place / HALF).saturating_sub(1);
-    (((place - octave * HALF + 1) as u64) << octave) - 1
 }
 
 impl Default for Recorder {

@@ -1,4 +1,4 @@
-//! The exact figures of a distribution, and sums of histogram cells.
+//! The exact figures of a distribution, the layout of its histogram cells, and sums of cells.
 
 /// The exact figures of latencies in nanoseconds. By default, there are no latencies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +39,23 @@ impl Totals {
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
+}
+
+/// Below this value in ns, each cell is 1 ns wide.
+const FINE: u64 = 2048;
+/// The number of cells in each octave above [`FINE`].
+const HALF: usize = FINE as usize / 2;
+
+/// Returns the index of the cell for `ns`, from the octave and the eleven leading bits of `ns`.
+pub(super) const fn place(ns: u64) -> usize {
+    let octave = (ns | (FINE - 1)).ilog2() - (FINE.ilog2() - 1);
+    octave as usize * HALF + (ns >> octave) as usize
+}
+
+/// Returns the longest latency of a cell.
+pub(super) fn longest(place: usize) -> u64 {
+    let octave = (place / HALF).saturating_sub(1);
+    (((place - octave * HALF + 1) as u64) << octave) - 1
 }
 
 /// A non-empty cell of a histogram in eight bytes. A session keeps millions of cells.

@@ -3,7 +3,7 @@
 
 use super::{
     Latency,
-    recorder::{longest, place},
+    totals::{longest, place},
 };
 
 /// The length of the first steps over values: 100 µs.
