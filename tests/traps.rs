@@ -142,7 +142,7 @@ fn a_delay_of_reply_10_of_10_is_on_one_request_in_ten() {
     let delayed: u64 = service.cells().filter(|(ns, _)| *ns >= DELAY_NS).map(|(_, n)| n).sum();
     let quick: u64 = service.cells().filter(|(ns, _)| *ns < DELAY_NS / 2).map(|(_, n)| n).sum();
     assert_eq!(delayed * 10, past.end.summary.ops, "the tenth of each batch");
-    assert_eq!(quick, delayed * 9, "and none of the others: {:?}", service);
+    assert_eq!(quick, delayed * 9, "and none of the others: {service:?}");
 }
 
 /// memtier_benchmark, dfly_bench and redis-benchmark measure with the wall clock, which can step.
